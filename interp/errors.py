@@ -1,0 +1,49 @@
+"""What can go wrong, each kind with the exit code that the command line gives it."""
+
+
+class InterpError(Exception):
+    """Anything this package refuses or fails at; the message says what to do next."""
+
+    exit_code = 1
+
+
+class UsageError(InterpError):
+    """The caller asked for something that makes no sense."""
+
+    exit_code = 2
+
+
+class ModelError(InterpError):
+    """The model cannot be read, or is not valid."""
+
+    exit_code = 3
+
+
+class Unsupported(InterpError, NotImplementedError):
+    """An operator, version, type or feature that this package does not have."""
+
+    exit_code = 4
+
+
+class UnsupportedOperator(Unsupported):
+    """No function is registered under this name."""
+
+
+class UnsupportedVersion(Unsupported):
+    """The operator is known, this version of it is not."""
+
+
+class UnsupportedType(Unsupported):
+    """The operator is known, not for this element type."""
+
+
+class InputError(InterpError, ValueError):
+    """A feed is missing, unknown, or of the wrong type, rank or size."""
+
+    exit_code = 5
+
+
+class RunError(InterpError, RuntimeError):
+    """A kernel failed while the model ran; the message names the node."""
+
+    exit_code = 6

@@ -1,0 +1,1 @@
+"""Operators, a file a family."""

@@ -1,0 +1,59 @@
+"""Element types: what ONNX calls them, their codes in a TensorProto, and what NumPy calls them."""
+from typing import NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+
+class Element(NamedTuple):
+    """One element type: its code in TensorProto.DataType, its NumPy type, and how many bits an element takes in a file."""
+
+    code: int
+    dtype: np.dtype
+    bits: int
+
+
+ELEMENTS: dict[str, Element] = {
+    name: Element(code, np.dtype(dtype), bits)
+    for name, code, dtype, bits in [
+        ("float", 1, "f4", 32), ("uint8", 2, "u1", 8), ("int8", 3, "i1", 8), ("uint16", 4, "u2", 16), ("int16", 5, "i2", 16),
+        ("int32", 6, "i4", 32), ("int64", 7, "i8", 64), ("string", 8, object, 0), ("bool", 9, "?", 8), ("float16", 10, "f2", 16),
+        ("double", 11, "f8", 64), ("uint32", 12, "u4", 32), ("uint64", 13, "u8", 64), ("complex64", 14, "c8", 64),
+        ("complex128", 15, "c16", 128), ("bfloat16", 16, ml_dtypes.bfloat16, 16),
+        ("float8e4m3fn", 17, ml_dtypes.float8_e4m3fn, 8), ("float8e4m3fnuz", 18, ml_dtypes.float8_e4m3fnuz, 8),
+        ("float8e5m2", 19, ml_dtypes.float8_e5m2, 8), ("float8e5m2fnuz", 20, ml_dtypes.float8_e5m2fnuz, 8),
+        ("uint4", 21, ml_dtypes.uint4, 4), ("int4", 22, ml_dtypes.int4, 4), ("float4e2m1", 23, ml_dtypes.float4_e2m1fn, 4),
+        ("float8e8m0", 24, ml_dtypes.float8_e8m0fnu, 8), ("uint2", 25, ml_dtypes.uint2, 2), ("int2", 26, ml_dtypes.int2, 2),
+    ]
+}
+DTYPE: dict[str, np.dtype] = {f"tensor({name})": e.dtype for name, e in ELEMENTS.items()}
+OF_DTYPE: dict[np.dtype, str] = {dtype: name for name, dtype in DTYPE.items()}
+OF_CODE: dict[int, str] = {e.code: f"tensor({name})" for name, e in ELEMENTS.items()}
+
+
+def tensors(*names: str) -> frozenset[str]:
+    """The ONNX types of tensors with these elements."""
+    return frozenset(f"tensor({n})" for n in names)
+
+
+FLOATS = tensors("float", "double", "float16", "bfloat16")
+SIGNED = tensors("int8", "int16", "int32", "int64")
+UNSIGNED = tensors("uint8", "uint16", "uint32", "uint64")
+INTEGERS = SIGNED | UNSIGNED
+BYTES = tensors("int8", "uint8")
+EVERY = frozenset(DTYPE)
+
+
+def type_of(value: object) -> str:
+    """The ONNX type of an array; that of a list is the sequence of its first element's."""
+    if isinstance(value, np.ndarray | np.generic):
+        kind = value.dtype
+        if kind.kind in "US":
+            return "tensor(string)"
+        found = OF_DTYPE.get(kind) or OF_DTYPE.get(kind.newbyteorder("="))
+        return found or f"tensor({kind})"
+    if isinstance(value, list):
+        return f"seq({type_of(value[0]) if value else '?'})"
+    if isinstance(value, dict):
+        return "map(?)"
+    return type(value).__name__

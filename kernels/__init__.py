@@ -1,0 +1,1 @@
+"""Kernels: arrays in, steps out. Knows neither ONNX nor graphs; installed as `interp.kernels`."""

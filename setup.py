@@ -1,0 +1,60 @@
+"""Builds the kernels: every .pyx once, every file of hot loops once per instruction set."""
+import os
+import platform
+from pathlib import Path
+
+import numpy as np
+from Cython.Build import cythonize
+from setuptools import Extension, find_namespace_packages, setup
+from setuptools.command.build_ext import build_ext
+
+DIRECTIVES = dict(language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False,
+                  embedsignature=True, freethreading_compatible=True)
+# Never -ffast-math: NaN, infinities and the rounding tricks of exp must survive.
+FLAGS = ["-O3", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-Wno-unused-function"]
+ISAS = {"baseline": []}
+if platform.machine() in ("x86_64", "AMD64"):
+    ISAS["avx2"] = ["-mavx2", "-mfma", "-mf16c"]
+
+KERNELS = Path("interp/kernels")  # a link to kernels/, so that modules are compiled under the names they are imported by
+SHARED = "interp.kernels._cyutility"
+BESIDE = {"threads": ["thread_pool.c"]}  # C by hand that is compiled once
+
+
+class BuildExt(build_ext):
+    """Compiles `hot/NAME.c`, where there is one, for each instruction set beside `NAME.pyx`."""
+
+    def build_extension(self, ext):
+        hot = KERNELS / "hot" / (ext.name.rpartition(".")[2] + ".c")
+        if hot.exists():
+            ext.extra_objects = [self.compiled(hot, ext, isa) for isa in ISAS]
+        super().build_extension(ext)
+
+    def compiled(self, source, ext, isa):
+        """The object file of one instruction set."""
+        folder = os.path.join(self.build_temp, isa)
+        [made] = self.compiler.compile([str(source)], output_dir=folder, include_dirs=ext.include_dirs, depends=ext.depends,
+                                       extra_postargs=[*FLAGS, *ISAS[isa], f"-DISA={isa}"])
+        return made
+
+
+def extension(path):
+    """One module of kernels, rebuilt when any header changes."""
+    name = path.stem
+    name = path.stem
+    sources = [str(path), *(str(path.with_name(c)) for c in BESIDE.get(name, ()))]
+    return Extension(f"interp.kernels.{name}", sources, include_dirs=[np.get_include(), str(KERNELS)],
+                     extra_compile_args=FLAGS, libraries=["m"],
+                     depends=[str(p) for p in [*KERNELS.glob("**/*.h"), *KERNELS.glob("hot/*.c")]],
+                     define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")])
+
+
+modules = [extension(p) for p in sorted(KERNELS.glob("*.pyx"))]
+shared = Extension(SHARED, ["build/_cyutility.c"], extra_compile_args=FLAGS)
+setup(
+    packages=find_namespace_packages(include=["interp", "interp.*"]),
+    package_data={"interp": ["py.typed"], "interp.kernels": ["*.pyi", "*.pxd", "*.h"]},
+    cmdclass={"build_ext": BuildExt},
+    ext_modules=cythonize([*modules, shared], compiler_directives=DIRECTIVES, nthreads=os.cpu_count() or 1,
+                          shared_utility_qualified_name=SHARED, build_dir="build"),
+)
