@@ -24,6 +24,7 @@ ELEMENTS: dict[str, Element] = {
         ("float8e5m2", 19, ml_dtypes.float8_e5m2, 8), ("float8e5m2fnuz", 20, ml_dtypes.float8_e5m2fnuz, 8),
         ("uint4", 21, ml_dtypes.uint4, 4), ("int4", 22, ml_dtypes.int4, 4), ("float4e2m1", 23, ml_dtypes.float4_e2m1fn, 4),
         ("float8e8m0", 24, ml_dtypes.float8_e8m0fnu, 8), ("uint2", 25, ml_dtypes.uint2, 2), ("int2", 26, ml_dtypes.int2, 2),
+        ("float6e2m3", 27, ml_dtypes.float6_e2m3fn, 6), ("float6e3m2", 28, ml_dtypes.float6_e3m2fn, 6),
     ]
 }
 DTYPE: dict[str, np.dtype] = {f"tensor({name})": e.dtype for name, e in ELEMENTS.items()}

@@ -1,0 +1,231 @@
+"""What is known before a run: sizes as numbers or names, arithmetic on them, and facts of values."""
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import count
+from math import prod
+from typing import Any, Union
+
+import numpy as np
+
+from .types import DTYPE
+
+_FOLD = {"//": lambda a, b: a // b, "min": min, "max": max, "%": lambda a, b: a % b}
+_fresh = count()
+
+
+class Dim:
+    """A size that a signature settles: a polynomial over names and over quotients, least and largest of sizes.
+
+    Two with the same text are the same size, so `N*4//4 == N` and `a+b-a == b`.
+    """
+
+    __slots__ = ("terms", "text")
+
+    def __init__(self, terms: dict[tuple[_Atom, ...], int]):
+        self.terms = terms
+        self.text = _text(terms)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dim) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __add__(self, other: Size) -> Size:
+        return _sum(self, other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Size) -> Size:
+        return _sum(self, other, -1)
+
+    def __rsub__(self, other: Size) -> Size:
+        return _sum(other, self, -1)
+
+    def __neg__(self) -> Size:
+        return self * -1
+
+    def __mul__(self, other: Size) -> Size:
+        terms: Counter = Counter()
+        for a, m in self.terms.items():
+            for b, n in _terms(other).items():
+                terms[tuple(sorted(a + b, key=str))] += m * n
+        return _size(terms)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Size) -> Size:
+        return divided(self, other)
+
+    def __rfloordiv__(self, other: Size) -> Size:
+        return divided(other, self)
+
+    def __mod__(self, other: Size) -> Size:
+        exact = _exact(self, other)
+        return 0 if exact is not None else _atom("%", self, other)
+
+    def __rmod__(self, other: Size) -> Size:
+        return _atom("%", other, self)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that this size depends on."""
+        return frozenset().union(*(a.names for atoms in self.terms for a in atoms))
+
+
+Size = Union[int, Dim]
+
+
+@dataclass(frozen=True)
+class _Atom:
+    """A name, or a fold of two sizes that is no polynomial."""
+
+    text: str
+    fold: str = ""
+    of: tuple = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset().union(*(d.names for d in self.of if isinstance(d, Dim))) if self.fold else frozenset((self.text,))
+
+
+def named(name: str) -> Dim:
+    """The size that a model calls by this name."""
+    return Dim({(_Atom(name),): 1})
+
+
+def fresh() -> Dim:
+    """A size that only the data tell."""
+    return named(f"?{next(_fresh)}")
+
+
+def smaller(a: Size, b: Size) -> Size:
+    """`min` that also knows names."""
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else a if a == b else _atom("min", a, b)
+
+
+def larger(a: Size, b: Size) -> Size:
+    """`max` that also knows names."""
+    return max(a, b) if isinstance(a, int) and isinstance(b, int) else a if a == b else _atom("max", a, b)
+
+
+def divided(a: Size, b: Size) -> Size:
+    """`a // b`, exact where every term divides."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    exact = _exact(a, b)
+    return _atom("//", a, b) if exact is None else exact
+
+
+def size_of(shape: tuple[Size, ...]) -> Size:
+    """How many elements a shape has."""
+    return prod(shape, start=1)
+
+
+def names(shape: tuple[Size, ...]) -> frozenset[str]:
+    """The names that a shape depends on."""
+    return frozenset().union(*(d.names for d in shape if isinstance(d, Dim)))
+
+
+def number(size: Size, known: dict[str, int]) -> int:
+    """What a size comes to where `known` has the numbers of names; what is found is added to it. KeyError for an unknown name."""
+    if not isinstance(size, Dim):
+        return size
+    found = known.get(size.text)
+    if found is None:
+        total = 0
+        for atoms, times in size.terms.items():
+            for a in atoms:
+                times *= _value(a, known)
+            total += times
+        found = known[size.text] = total
+    return found
+
+
+def _value(atom: _Atom, known: dict[str, int]) -> int:
+    found = known.get(atom.text)
+    if found is None:
+        if not atom.fold:
+            raise KeyError(atom.text)
+        found = known[atom.text] = _FOLD[atom.fold](*(number(d, known) for d in atom.of))
+    return found
+
+
+def _atom(fold: str, a: Size, b: Size) -> Dim:
+    text = f"{fold}({a}, {b})" if fold.isalpha() else f"({a} {fold} {b})"
+    return Dim({(_Atom(text, fold, (a, b)),): 1})
+
+
+def _terms(size: Size) -> dict[tuple[_Atom, ...], int]:
+    return size.terms if isinstance(size, Dim) else {(): int(size)}
+
+
+def _size(terms: dict[tuple[_Atom, ...], int]) -> Size:
+    terms = {a: n for a, n in sorted(terms.items(), key=lambda t: [str(a) for a in t[0]]) if n}
+    return terms.get((), 0) if set(terms) <= {()} else Dim(terms)
+
+
+def _sum(a: Size, b: Size, sign: int) -> Size:
+    terms = Counter(_terms(a))
+    for atoms, n in _terms(b).items():
+        terms[atoms] += sign * n
+    return _size(terms)
+
+
+def _exact(a: Size, b: Size) -> Size | None:
+    """The quotient where every term of `a` is a multiple of the one term of `b`."""
+    divisor = _terms(b)
+    if len(divisor) != 1:
+        return 1 if a == b else None
+    [(below, m)] = divisor.items()
+    terms = {}
+    for atoms, n in _terms(a).items():
+        rest = Counter(atoms)
+        rest.subtract(below)
+        if m == 0 or n % m or min(rest.values(), default=0) < 0:
+            return None
+        terms[tuple(sorted(rest.elements(), key=str))] = n // m
+    return _size(terms)
+
+
+def _text(terms: dict[tuple[_Atom, ...], int]) -> str:
+    parts = []
+    for atoms, n in terms.items():
+        factors = [*([str(n)] if n != 1 or not atoms else []), *map(str, atoms)]
+        parts.append("*".join(factors))
+    return parts[0] if len(parts) == 1 and "*" not in parts[0] else "(" + " + ".join(parts) + ")"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What is known of a value: its ONNX type, its shape, and its data where constant or made of sizes.
+
+    `shape` is None where not even the rank is known, and for values that are no tensors. `value` is an array; one of
+    objects holds sizes that are not all numbers.
+    """
+
+    type: str
+    shape: tuple[Size, ...] | None = None
+    value: Any = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The NumPy type of the elements."""
+        return DTYPE[self.type]
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape or ())
+
+    @property
+    def sizes(self) -> list[Size] | None:
+        """The value as a flat list of sizes, where it is known."""
+        return None if self.value is None else [d if isinstance(d, Dim) else int(d) for d in np.ravel(self.value).tolist()]

@@ -1,0 +1,73 @@
+"""The model in memory: nodes over named values, free of protobuf."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .registry import Op
+from .schema import Schema
+
+
+@dataclass(frozen=True)
+class Value:
+    """A declared input or output: its name, ONNX type, and shape with numbers, names (str) and None for unknown sizes."""
+
+    name: str
+    type: str | None = None
+    shape: tuple[int | str | None, ...] | None = None
+
+
+@dataclass(eq=False)
+class Node:
+    """One call of an operator.
+
+    ``inputs`` has "" for an absent optional one; the outer names that its sub-graphs read come last, ``captured`` of them.
+    ``attributes`` are bound: every attribute of the schema has a value (None where it has neither value nor default);
+    a sub-graph is a Graph.
+    """
+
+    name: str
+    schema: Schema
+    op: Op
+    inputs: list[str]
+    outputs: list[str]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    captured: int = 0
+
+    @property
+    def bodies(self) -> dict[str, Graph]:
+        """The sub-graphs, by attribute."""
+        return {k: a for k, a in self.attributes.items() if isinstance(a, Graph)}
+
+
+@dataclass(eq=False)
+class Graph:
+    """Nodes in an order in which they can run. A sub-graph's inputs end with the outer names that it reads.
+
+    ``constants`` holds arrays by name: initializers, and what passes found. ``overridable`` are initializers that the model
+    also lists as inputs: constants until a feed replaces one. ``hints`` are declared types and shapes of inner values.
+    """
+
+    name: str
+    inputs: list[Value]
+    outputs: list[Value]
+    nodes: list[Node]
+    constants: dict[str, Any] = field(default_factory=dict)
+    overridable: dict[str, Value] = field(default_factory=dict)
+    hints: dict[str, Value] = field(default_factory=dict)
+    captured: int = 0
+    opsets: dict[str, int] = field(default_factory=dict)
+
+    def part(self, nodes: list[Node], inputs: list[str], outputs: list[str]) -> Graph:
+        """Some of the nodes, as a graph of its own over the same constants."""
+        return replace(self, nodes=nodes, inputs=[Value(i) for i in inputs], outputs=[Value(o) for o in outputs], captured=0)
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, those of sub-graphs after the node that they belong to."""
+        for node in self.nodes:
+            yield node
+            for body in node.bodies.values():
+                yield from body.walk()
+
+

@@ -1,0 +1,182 @@
+"""Which function runs which versions of an operator, and in which layer it was added."""
+from __future__ import annotations
+
+import inspect
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .errors import UnsupportedOperator, UnsupportedType, UnsupportedVersion
+from .schema import Parameter, Schema, versions
+from .types import EVERY
+
+EXTRAS = frozenset(("out", "outputs", "constant"))
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """A function for some versions of an operator.
+
+    One that asks for ``out`` gets the buffers to fill and returns a step (or a callable, run from Python); any other returns
+    its results: an array, or a tuple where the operator has several outputs.
+    """
+
+    name: str
+    since: int
+    through: int | None
+    run: Callable
+    shape: Callable | None
+    domain: str = ""
+    types: dict[str, frozenset[str]] | frozenset[str] | None = None
+    view: int | None = None
+    inplace: tuple[int, ...] = ()
+    known: tuple[str, ...] = ()
+    layouts: tuple[str, ...] = ()
+    wants: frozenset[str] = frozenset()
+    others: tuple[Op, ...] = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, as Python would."""
+        return self.run(*args, **kwargs)
+
+    def serves(self, version: int) -> bool:
+        return self.since <= version and (self.through is None or version <= self.through)
+
+    @property
+    def range(self) -> str:
+        return f"{self.since}-{self.through or ''}" if self.through != self.since else str(self.since)
+
+    def takes(self, schema: Schema) -> dict[str, frozenset[str]]:
+        """The types in force for each constraint of a schema: what it allows and what the function can do."""
+        if self.types is None:
+            return schema.types
+        first = schema.inputs[0].type if schema.inputs else next(iter(schema.types), "")
+        mine = self.types if isinstance(self.types, dict) else {first: self.types}
+        return {k: v & mine.get(k, v) for k, v in schema.types.items()}
+
+
+def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable | None = None, domain: str = "",
+       types: Any = None, view: int | None = None, inplace: tuple[int, ...] = (), known: tuple[str, ...] = (),
+       layouts: tuple[str, ...] = ()) -> Callable[[Callable], Op]:
+    """Declare the function below as an operator, for the schema versions ``since`` to ``through``.
+
+    ``shape(*facts, **attributes)`` returns the outputs' shapes, a list of tuples (or of Facts, where the type does not follow
+    from the schema); without one, only a run tells the sizes. ``types`` are the element types that the function can do,
+    of the first type constraint or by constraint; ``view=i`` says that the output is the storage of input i,
+    ``inplace=(i,)`` that it may overwrite it; ``known`` names the inputs whose values are needed to bind.
+    Declarations stack: the same function may serve several operators or ranges.
+    """
+    def declare(run: Callable) -> Op:
+        others: tuple[Op, ...] = ()
+        if isinstance(run, Op):
+            others, run = (run, *run.others), run.run
+        wants = EXTRAS & set(inspect.signature(run).parameters)
+        return Op(name, since, through, run, shape, domain, types, view, inplace, known, layouts, wants, others)
+    return declare
+
+
+def ops_of(module: Any) -> Iterator[Op]:
+    """The operators that a module holds, in the order in which they stand there."""
+    for made in vars(module).values():
+        if isinstance(made, Op):
+            yield made
+
+
+class Registry:
+    """Operators by domain and name; one made over another falls back to it, so that a layer can replace or add."""
+
+    def __init__(self, *below: Registry):
+        self._ops: ChainMap[tuple[str, str], list[Op]] = ChainMap({}, *(m for r in below for m in r._ops.maps))
+
+    def add(self, *ops: Op) -> Registry:
+        """Register operators in this layer; ranges of one operator may not overlap."""
+        for made in (each for o in ops for each in (replace(o, others=()), *o.others)):
+            own = self._ops.maps[0].setdefault((made.domain, made.name), [])
+            for old in own:
+                if made.serves(old.since) or old.serves(made.since):
+                    raise ValueError(f"{made.name} {made.range} overlaps {old.range}, declared before")
+            own.append(made)
+        return self
+
+    def __iter__(self) -> Iterator[Op]:
+        return (o for key in sorted(self._ops) for o in self._visible(*key))
+
+    def _visible(self, domain: str, name: str) -> Iterable[Op]:
+        """Operators of every layer, the uppermost first."""
+        return [o for layer in self._ops.maps for o in layer.get((domain, name), ())]
+
+    def find(self, schema: Schema) -> Op:
+        """The operator for one version of a schema; past its newest range also where versions since only widened types."""
+        ops = self._visible(schema.domain, schema.name)
+        for o in ops:
+            if o.serves(schema.since):
+                return o
+        newest = max(ops, key=lambda o: o.through or 0, default=None)
+        if newest is None:
+            raise UnsupportedOperator(f"no kernel for {schema}; add one with --kernels FILE.py or registry.add(op(...))")
+        if newest.through and schema.since > newest.through:
+            steps = [v for v in versions(schema.name, schema.domain) if newest.through <= v.since <= schema.since]
+            if all(b.only_widens(a) for a, b in zip(steps, steps[1:], strict=False)):
+                return newest
+        raise UnsupportedVersion(f"{schema}: this package has {', '.join(o.range for o in ops)}")
+
+    def declared(self, domain: str, name: str) -> Schema | None:
+        """A schema read off the function of an operator that the standard does not have."""
+        for o in self._visible(domain, name):
+            return _schema_of(o)
+        return None
+
+
+def _schema_of(o: Op) -> Schema:
+    inputs, defaults, required = [], {}, set()
+    for p in inspect.signature(o.run).parameters.values():
+        if p.kind is p.KEYWORD_ONLY and p.name not in EXTRAS:
+            defaults[p.name] = None if p.default is p.empty else p.default
+            if p.default is p.empty:
+                required.add(p.name)
+        elif p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL):
+            variadic = p.kind is p.VAR_POSITIONAL
+            inputs.append(Parameter(p.name, f"T{len(inputs)}", p.default is not p.empty, variadic, False))
+    least = sum(not (p.optional or p.variadic) for p in inputs)
+    given = o.types if isinstance(o.types, dict) else {"T0": o.types} if o.types else {}
+    types = {p.type: given.get(p.type, EVERY) for p in inputs}
+    return Schema(o.domain, o.name, o.since, tuple(inputs), (Parameter("outputs", "T0", False, "outputs" in o.wants),),
+                  defaults, frozenset(required), types, least=least)
+
+
+def check_types(node: str, schema: Schema, op: Op, given: dict[str, str]) -> None:
+    """Refuse element types by name; ``given`` has the type of each constraint."""
+    in_force = op.takes(schema)
+    for constraint, t in given.items():
+        if t not in schema.types.get(constraint, (t,)):
+            raise UnsupportedType(f"{node}: {schema} does not allow {t}; it allows {_listed(schema.types[constraint])}")
+        if t not in in_force.get(constraint, (t,)):
+            raise UnsupportedType(f"{node}: {schema} is not supported for {t}; supported: {_listed(in_force[constraint])}")
+
+
+def _listed(types: Iterable[str]) -> str:
+    return ", ".join(sorted(types)) or "none"
+
+
+def misfits(o: Op) -> Iterator[str]:
+    """Where an operator's function and the schemas that it claims disagree."""
+    history = versions(o.name, o.domain)
+    since = {v.since for v in history}
+    if o.since not in since or o.through not in since:
+        yield f"{o.name}: {o.range} are not both schema versions"
+    parameters = inspect.signature(o.run).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        yield f"{o.name}: **attributes would swallow what the function ignores"
+    names = {p.name for p in parameters}
+    needed = {p.name for p in parameters if p.default is p.empty and p.kind is p.KEYWORD_ONLY} - EXTRAS
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    for v in history:
+        if o.serves(v.since):
+            if missing := set(v.defaults) - names:
+                yield f"{v}: no parameter for {sorted(missing)}"
+            if absent := needed - set(v.defaults):
+                yield f"{v}: {sorted(absent)} needs a default, the schema has no such attribute"
+            if len(v.inputs) > len(positional) and not variadic:
+                yield f"{v}: {len(v.inputs)} inputs, the function takes {len(positional)}"

@@ -1,0 +1,121 @@
+"""ONNX operator schemas, as this package reads them."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from .errors import UnsupportedOperator
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A formal input or output: its type (a constraint's name, or a type), and how often it comes."""
+
+    name: str
+    type: str
+    optional: bool = False
+    variadic: bool = False
+    homogeneous: bool = True
+
+
+@dataclass(frozen=True)
+class Schema:
+    """One version of one operator: its parameters, attribute defaults (None where there is none) and element types."""
+
+    domain: str
+    name: str
+    since: int
+    inputs: tuple[Parameter, ...]
+    outputs: tuple[Parameter, ...]
+    defaults: dict[str, Any] = field(hash=False)
+    required: frozenset[str]
+    types: dict[str, frozenset[str]] = field(hash=False)
+    deprecated: bool = False
+    least: int = 0  # how many inputs a node has at the least
+    kinds: dict[str, str] = field(default_factory=dict, hash=False)  # attribute: INT, FLOATS, GRAPH …
+
+    def __str__(self) -> str:
+        return f"{self.domain + ':' if self.domain else ''}{self.name}-{self.since}"
+
+    @property
+    def several(self) -> bool:
+        """Whether a node of this operator may have more than one output."""
+        return len(self.outputs) != 1 or self.outputs[0].variadic
+
+    def parameter(self, formal: tuple[Parameter, ...], position: int) -> Parameter | None:
+        """The formal parameter at a position; the last one goes on where it is variadic."""
+        if position < len(formal):
+            return formal[position]
+        return formal[-1] if formal and formal[-1].variadic else None
+
+    def allowed(self, parameter: Parameter) -> frozenset[str]:
+        """The types that a parameter may have."""
+        return self.types.get(parameter.type, frozenset((parameter.type,)))
+
+    def only_widens(self, older: Schema) -> bool:
+        """Whether every call of ``older`` is a call of this version: only its types may have widened."""
+        return (self.inputs == older.inputs and self.outputs == older.outputs and self.defaults == older.defaults
+                and self.required == older.required
+                and all(self.types.get(k, frozenset()) >= v for k, v in older.types.items()))
+
+
+def plain(value: Any) -> Any:
+    """An attribute's value as functions get it: text for bytes, tuples for lists."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return tuple(map(plain, value)) if isinstance(value, list | tuple) else value
+
+
+@cache
+def schema(name: str, opset: int, domain: str = "") -> Schema:
+    """The schema in force for an operator at an opset."""
+    from onnx import defs
+
+    try:
+        return _read(defs.get_schema(name, opset, domain))
+    except defs.SchemaError:
+        raise UnsupportedOperator(_unknown(name, opset, domain)) from None
+
+
+@cache
+def versions(name: str, domain: str = "") -> tuple[Schema, ...]:
+    """Every version of an operator, oldest first; empty where the standard has no such operator."""
+    return tuple(_history().get((domain, name), ()))
+
+
+@cache
+def _history() -> dict[tuple[str, str], list[Schema]]:
+    from onnx import defs
+
+    found: dict[tuple[str, str], list[Schema]] = {}
+    for s in sorted(defs.get_all_schemas_with_history(), key=lambda s: s.since_version):
+        found.setdefault((s.domain, s.name), []).append(_read(s))
+    return found
+
+
+def _unknown(name: str, opset: int, domain: str) -> str:
+    since = [s.since for s in versions(name, domain)]
+    where = f"in domain {domain}" if domain else "in ONNX"
+    if since:
+        return f"{name} came with version {since[0]} of its domain, the model imports {opset}"
+    return f"there is no operator {name} {where}; add one with --kernels FILE.py or registry.add(op(...))"
+
+
+@cache
+def _read(s: Any) -> Schema:
+    from onnx import defs, helper
+
+    option = defs.OpSchema.FormalParameterOption
+
+    def parameters(formal: Any) -> tuple[Parameter, ...]:
+        return tuple(Parameter(p.name, p.type_str, p.option == option.Optional, p.option == option.Variadic, p.is_homogeneous)
+                     for p in formal)
+
+    return Schema(
+        s.domain, s.name, s.since_version, parameters(s.inputs), parameters(s.outputs),
+        {k: plain(helper.get_attribute_value(a.default_value)) if a.default_value.name else None
+         for k, a in s.attributes.items()},
+        frozenset(k for k, a in s.attributes.items() if a.required),
+        {c.type_param_str: frozenset(c.allowed_type_strs) for c in s.type_constraints},
+        s.deprecated, s.min_input, {k: a.type.name for k, a in s.attributes.items()})
