@@ -2,16 +2,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from math import prod
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
 from .types import DTYPE
 
-_FOLD = {"//": lambda a, b: a // b, "min": min, "max": max, "%": lambda a, b: a % b}
+_FOLD: dict[str, Callable[[int, int], int]] = {"//": lambda a, b: a // b, "min": min, "max": max, "%": lambda a, b: a % b}
 _fresh = count()
 
 
@@ -78,7 +79,7 @@ class Dim:
         return frozenset().union(*(a.names for atoms in self.terms for a in atoms))
 
 
-Size = Union[int, Dim]
+Size = int | Dim
 
 
 @dataclass(frozen=True)

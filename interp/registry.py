@@ -129,7 +129,9 @@ class Registry:
 
 
 def _schema_of(o: Op) -> Schema:
-    inputs, defaults, required = [], {}, set()
+    inputs: list[Parameter] = []
+    defaults: dict[str, Any] = {}
+    required: set[str] = set()
     for p in inspect.signature(o.run).parameters.values():
         if p.kind is p.KEYWORD_ONLY and p.name not in EXTRAS:
             defaults[p.name] = None if p.default is p.empty else p.default

@@ -41,6 +41,10 @@ cdef class Step:
     cdef readonly Py_ssize_t scratch
     cdef object keep
 
+cdef class Later:
+    cdef object fn
+    cdef readonly list arrays
+
 cdef Step step(Kernel kernel, tuple arrays, const void* how, size_t size, tuple others=*, Py_ssize_t scratch=*,
                object keep=*)
 cdef Step bound(Run fn, tuple arrays, const void* how, size_t size, Py_ssize_t scratch=*, object keep=*)

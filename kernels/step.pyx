@@ -121,6 +121,19 @@ cdef class Step:
             raise KernelFailed(MEANING[status])
 
 
+cdef class Later:
+    """A call put off, run by Python: what an operator written in NumPy becomes. It is called with its arrays.
+
+    The arrays are those of the run, so the function fills the buffers among them and keeps none.
+    """
+
+    def __init__(self, fn, *arrays):
+        self.fn, self.arrays = fn, list(arrays)
+
+    def __call__(self, threads: int = 1):
+        return self.fn(*self.arrays)
+
+
 cdef Step step(Kernel kernel, tuple arrays, const void* how, size_t size, tuple others=(), Py_ssize_t scratch=0,
                object keep=None):
     """Bind a kernel to arrays of one element type, the written one last, and to ``others`` of types of their own."""
