@@ -1,1 +1,11 @@
-"""Operators, a file a family."""
+"""Operators, a file a family; `standard` has them all."""
+from importlib import import_module
+
+from ..registry import Registry, ops_of
+
+FAMILIES: tuple[str, ...] = (
+)
+
+standard = Registry()
+for family in FAMILIES:
+    standard.add(*ops_of(import_module(f".{family}", __name__)))
