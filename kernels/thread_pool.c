@@ -25,6 +25,7 @@ enum {
     MOST_RANGES = 8,    /* for each participant: enough that one that is late does not matter */
     WORTH_NS = 8000,    /* a loop of less is not shared */
     RANGE_NS = 4000,    /* what a range holds at least */
+    WAKE_NS = 40000,    /* the work for which a sleeper is woken: that costs the caller 10 us and takes 40 */
     SPIN_NS = 50000,    /* how long a worker looks for its next job before it sleeps */
     YIELD_NS = 20000,   /* how long a caller looks for the last ranges before it yields its core */
 };
@@ -40,7 +41,7 @@ typedef struct Loop {
     const void *args;
     char *scratch;
     size_t each;
-    ptrdiff_t count;
+    ptrdiff_t count, work; /* items, nanoseconds */
     int threads, ranges;
     unsigned modes;
 } Loop;
@@ -58,6 +59,7 @@ static struct {
     _Alignas(64) atomic_uint bell; /* rung for each new job */
     _Alignas(64) atomic_int spinning;
     atomic_int asleep;
+    _Atomic ptrdiff_t missed; /* nanoseconds of work that sleepers were not woken for */
     _Alignas(64) atomic_int started;
     atomic_int limit; /* lowered where the system refuses a thread */
     bool watched;     /* whether fork is told */
@@ -174,16 +176,14 @@ static bool help_any(void) {
     return false;
 }
 
-/* Until the bell is rung again: first spinning, then asleep. */
+/* Until the bell is rung again: first spinning, then asleep. Yields between, for the core may be the caller's. */
 static void rest(unsigned rung) {
-    int64_t until = now() + SPIN_NS;
-    do {
-        for (int k = 0; k < 32; k++) {
+    for (int64_t until = now() + SPIN_NS; now() < until; sched_yield())
+        for (int k = 0; k < 128; k++) {
             if (atomic_load_explicit(&pool.bell, memory_order_acquire) != rung)
                 return;
             relax();
         }
-    } while (now() < until);
     pthread_mutex_lock(&pool.mutex);
     atomic_fetch_sub(&pool.spinning, 1);
     atomic_fetch_add(&pool.asleep, 1);
@@ -265,10 +265,18 @@ static void start(int wanted) {
     pthread_mutex_unlock(&pool.mutex);
 }
 
+/* Whether sleepers are worth their waking for `work` more, a short loop alone or many in a row. */
+static bool worth_waking(ptrdiff_t work) {
+    if (work < WAKE_NS && atomic_fetch_add(&pool.missed, work) + work < WAKE_NS)
+        return false;
+    atomic_store(&pool.missed, 0);
+    return true;
+}
+
 /* Wakes sleepers where fewer than `wanted` workers are up and free. */
-static void wake(int wanted) {
+static void wake(int wanted, ptrdiff_t work) {
     int asleep = atomic_load(&pool.asleep), missing = wanted - atomic_load(&pool.spinning);
-    if (!asleep || missing <= 0)
+    if (!asleep || missing <= 0 || !worth_waking(work))
         return;
     pthread_mutex_lock(&pool.mutex); /* whoever counts as asleep has heard the bell or is waiting now */
     pthread_mutex_unlock(&pool.mutex);
@@ -320,7 +328,7 @@ static int together(Job *job, const Loop *loop) {
         && atomic_load_explicit(&pool.started, memory_order_relaxed) < atomic_load(&pool.limit))
         start(loop->threads - 1);
     open_job(job, loop);
-    wake(loop->threads - 1);
+    wake(loop->threads - 1, loop->work);
     here.inside = true;
     participate(job, 0, 0);
     here.inside = false;
@@ -344,18 +352,18 @@ static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) {
 
 /* How many threads the loop is worth, and in how many ranges: the one place where that is decided. */
 static void cut(Loop *loop, int threads, ptrdiff_t cost) {
-    ptrdiff_t total, most = least(threads, MOST_THREADS);
+    ptrdiff_t most = least(threads, MOST_THREADS);
     loop->threads = loop->ranges = 1;
-    if (__builtin_mul_overflow(loop->count, cost > 0 ? cost : 1, &total))
-        total = PTRDIFF_MAX;
-    if (most < 2 || loop->count < 2 || total < WORTH_NS)
+    if (__builtin_mul_overflow(loop->count, cost > 0 ? cost : 1, &loop->work))
+        loop->work = PTRDIFF_MAX;
+    if (most < 2 || loop->count < 2 || loop->work < WORTH_NS)
         return;
-    loop->threads = (int)least(least(most, loop->count), total / RANGE_NS);
-    loop->ranges = (int)least(loop->threads * least(MOST_RANGES, total / RANGE_NS / loop->threads), loop->count);
+    loop->threads = (int)least(least(most, loop->count), loop->work / RANGE_NS);
+    loop->ranges = (int)least(loop->threads * least(MOST_RANGES, loop->work / RANGE_NS / loop->threads), loop->count);
 }
 
 int share(const Team *team, Task task, const void *args, ptrdiff_t count, ptrdiff_t cost) {
-    Loop loop = {task, args, team->scratch, team->each, count, 1, 1, 0};
+    Loop loop = {.task = task, .args = args, .scratch = team->scratch, .each = team->each, .count = count};
     if (count <= 0)
         return 0;
     cut(&loop, team->threads, cost);

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -63,7 +64,7 @@ def stress(tmp_path_factory):
     pointer, size, number = ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int
     loops.stress.argtypes = [pointer, number, number, size, size, size, number]
     loops.nested.argtypes = [pointer, number, size, number]
-    loops.latency.argtypes = [pointer, number, ctypes.c_int64, number, ctypes.POINTER(ctypes.c_int64)]
+    loops.modes.argtypes = [pointer, number]
     return loops
 
 
@@ -154,7 +155,11 @@ def in_child(act):
     """What a forked child's ``act`` says: True, or anything else; a child that hangs is killed."""
     child = os.fork()
     if not child:
-        os._exit(0 if act() else 1)
+        code = 1
+        try:
+            code = 0 if act() else 1
+        finally:
+            os._exit(code)
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -198,6 +203,32 @@ def test_multiprocessing_by_fork_works():
     total(100)
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map_async(total, [10, 20, 30]).get(timeout=30) == [(10, True), (20, True), (30, True)]
+
+
+def test_workers_round_as_their_caller_does(stress):
+    assert stress.modes(address(), 2) == 0
+
+
+def run_apart(program):
+    """Runs a program in a process of its own, with what this file has at hand; fails where the program does."""
+    paths = os.pathsep.join([str(HERE), *sys.path])
+    program = "from test_threads import *\n" + program
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": paths}, timeout=60, check=True)
+
+
+def test_a_process_ends_while_workers_look_for_work():
+    run_apart("assert total(100) == (100, True)")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc to limit the memory")
+def test_where_the_system_refuses_threads_fewer_do_the_work():
+    run_apart("""
+import resource
+room = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + 2**26
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+assert sum(end - begin for begin, end, _ in ranges(997, MILLISECOND, 200)) == 997
+assert 0 < threads.workers() < 199
+""")
 
 
 def test_idle_workers_take_no_processor_time(stress):

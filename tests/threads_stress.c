@@ -3,10 +3,15 @@
 #include "threads.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#if defined __SSE__
+#include <xmmintrin.h>
+#endif
 
 typedef int (*Share)(const Team *, Task, const void *, ptrdiff_t, ptrdiff_t);
 
@@ -91,29 +96,73 @@ int nested(Share share, int threads, ptrdiff_t count, int times) {
     return wrong;
 }
 
-static int nothing(const void *args, ptrdiff_t begin, ptrdiff_t end, void *scratch) {
-    (void)args, (void)begin, (void)end, (void)scratch;
-    return 0;
-}
-
 static int64_t now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Nanoseconds of `times` loops with nothing in them, each after `pause` nanoseconds of quiet. */
-void latency(Share share, int threads, int64_t pause, int times, int64_t *spent) {
+typedef struct Meeting {
+    atomic_int *here;
+    int awaited, modes;
+} Meeting;
+
+/* Ends when everybody awaited has come: so one thread cannot do it all before the others are up. */
+static int meet(const void *args, ptrdiff_t begin, ptrdiff_t end, void *scratch) {
+    const Meeting *m = args;
+    (void)begin, (void)end, (void)scratch;
+    atomic_fetch_add(m->here, 1);
+    for (int64_t late = now() + 2000000000; atomic_load(m->here) < m->awaited;)
+        if (now() > late)
+            return 1;
+    return 0;
+}
+
+/* Nanoseconds of `times` loops in which `threads` threads only meet, each after `pause` nanoseconds of quiet. */
+int latency(Share share, int threads, int64_t pause, int times, int64_t *spent) {
     Team team = {threads, NULL, 0};
+    int alone = 0;
     for (int k = 0; k < times; k++) {
-        struct timespec quiet = {pause / 1000000000, pause % 1000000000};
-        if (pause)
-            nanosleep(&quiet, NULL);
+        atomic_int here = 0;
+        Meeting meeting = {&here, threads, 0};
+        for (int64_t until = now() + pause; now() < until;)
+            ; /* busy, so that the caller's own core does not fall asleep */
         int64_t begin = now();
-        share(&team, nothing, NULL, threads, 4000);
+        /* said to be long, for a sleeper is not woken for less */
+        alone += share(&team, meet, &meeting, threads, 1000000);
         spent[k] = now() - begin;
     }
+    return alone;
 }
+
+#if defined __SSE__
+static int look(const void *args, ptrdiff_t begin, ptrdiff_t end, void *scratch) {
+    const Meeting *m = args;
+    int status = meet(m, begin, end, scratch);
+    return status ? status : (int)(_mm_getcsr() & ~0x3fu) != m->modes;
+}
+
+/* Whether every thread flushes denormals when, and only when, the caller does. */
+int modes(Share share, int threads) {
+    Team team = {threads, NULL, 0};
+    unsigned before = _mm_getcsr() & ~0x3fu;
+    int wrong = 0;
+    for (int round = 0; round < 4; round++) {
+        atomic_int here = 0;
+        unsigned chosen = round % 2 ? before : before ^ 0x8040;
+        Meeting meeting = {&here, threads, (int)chosen};
+        _mm_setcsr(chosen);
+        wrong |= share(&team, look, &meeting, threads, 1000000);
+    }
+    _mm_setcsr(before);
+    return wrong;
+}
+#else
+int modes(Share share, int threads) {
+    (void)share, (void)threads;
+    return 0;
+}
+#endif
 
 #ifdef MAIN
 int main(void) {
@@ -123,6 +172,7 @@ int main(void) {
         wrong += stress(share, 8, 4, 97, 10000, 97, 300);
         wrong += stress(share, 12, 3, 97, 10000, 41, 300);
         wrong += nested(share, 4, 31, 30);
+        wrong += modes(share, 2);
         struct timespec quiet = {0, 1000000}; /* long enough for the workers to fall asleep */
         nanosleep(&quiet, NULL);
     }
