@@ -1,0 +1,110 @@
+"""Models read: a path, bytes or a ModelProto becomes a Graph, or a ModelError that says what is wrong with it."""
+from __future__ import annotations
+
+import difflib
+import os
+from collections import ChainMap
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from .errors import ModelError, UsageError
+from .functions import local_functions, opsets_of
+from .graph import Graph
+from .reader import Place, Reader
+from .registry import Registry
+from .tensors import Folder
+
+FOREIGN = {
+    b"PK\x03\x04": "a zip archive (a saved PyTorch model is one; export it with torch.onnx.export)",
+    b"<": "a page or document of tags, not a model; was it downloaded from the right address?",
+    b"version https://git-lfs": "a Git LFS pointer; fetch the file itself with git lfs pull",
+    b"\x1f\x8b": "compressed with gzip; unpack it first",
+    b"\x89HDF": "an HDF5 file (a saved Keras model is one; export it with tf2onnx)",
+}
+
+
+def load(source: Any, registry: Registry, *, trusted: Sequence[str | os.PathLike] = (),
+         fed: frozenset[str] = frozenset()) -> Graph:
+    """The graph of a model, given as a path, as bytes or as a ModelProto.
+
+    External data must lie in regular files inside the model's folder, or in one of the folders ``trusted``. Initializers that
+    are also inputs become ``overridable``, but those named in ``fed`` ordinary inputs. Model-local functions are inlined, and
+    so are operators that the registry lacks and the standard writes as functions.
+    """
+    model, folder = _model(source)
+    if not model.HasField("graph"):
+        raise ModelError(f"{_name(source)}: is not an ONNX model: it has no graph")
+    if not model.opset_import:
+        raise ModelError(f"{_name(source)}: does not say which operator versions it uses (opset_import)")
+    reader = Reader(registry, local_functions(model), Folder(folder, trusted), newest_versions())
+    graph = reader.graph(model.graph, Place(ChainMap(), opsets_of(model.opset_import)), frozenset(fed))
+    reader.check_complete()
+    return graph
+
+
+@cache
+def newest_versions() -> dict[str, int]:
+    """The newest version that onnx knows of each domain of the standard."""
+    from onnx import defs
+
+    found: dict[str, int] = {"": defs.onnx_opset_version(), "ai.onnx.ml": defs.onnx_ml_opset_version()}
+    for s in defs.get_all_schemas():
+        found[s.domain] = max(found.get(s.domain, 0), s.since_version)
+    return found
+
+
+def _name(source: Any) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "the model"
+
+
+def _model(source: Any) -> tuple[Any, str | None]:
+    """A ModelProto and the folder in which it lies."""
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        return _parse(_content(path), path, os.path.splitext(path)[1]), os.path.dirname(path) or "."
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _parse(bytes(source), "the model", ""), None
+    from onnx import ModelProto
+
+    if isinstance(source, ModelProto):
+        return source, None
+    raise UsageError(f"a model is given as a path, bytes or a ModelProto, not as {type(source).__name__}")
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise ModelError(f"{path}: there is no such file{_near(path)}") from None
+    except IsADirectoryError:
+        models = sorted(f for f in os.listdir(path) if f.endswith(".onnx"))
+        raise ModelError(f"{path}: is a folder{', it holds ' + ', '.join(models[:5]) if models else ''}; name a file") from None
+    except (OSError, ValueError) as e:
+        raise ModelError(f"{path}: cannot be read: {getattr(e, 'strerror', None) or e}") from e
+
+
+def _near(path: str) -> str:
+    folder, name = os.path.split(path)
+    if not os.path.isdir(folder or "."):
+        return f", nor a folder {folder}"
+    near = difflib.get_close_matches(name, os.listdir(folder or "."), 3)
+    return f"; did you mean {' or '.join(os.path.join(folder, n) for n in near)}?" if near else ""
+
+
+def _parse(content: bytes, name: str, suffix: str) -> Any:
+    import onnx
+    from onnx import serialization
+
+    if not content:
+        raise ModelError(f"{name}: is empty")
+    kind = next((what for magic, what in FOREIGN.items() if content.startswith(magic)), None)
+    if kind and (not suffix or serialization.registry.get_format_from_file_extension(suffix) in (None, "protobuf")):
+        raise ModelError(f"{name}: is {kind}")
+    format = serialization.registry.get_format_from_file_extension(suffix) or "protobuf"
+    try:
+        return onnx.load_model_from_string(content, format=format)
+    except Exception as e:  # each format's parser raises errors of its own
+        reason = str(e).partition("\n")[0]
+        raise ModelError(f"{name}: is not an ONNX model, or a damaged one: it cannot be parsed as {format}: {reason}") from e
