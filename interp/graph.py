@@ -58,6 +58,7 @@ class Graph:
     hints: dict[str, Value] = field(default_factory=dict)
     captured: int = 0
     opsets: dict[str, int] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
 
     def part(self, nodes: list[Node], inputs: list[str], outputs: list[str]) -> Graph:
         """Some of the nodes, as a graph of its own over the same constants."""

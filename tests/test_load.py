@@ -4,7 +4,7 @@ import pytest
 from onnx import TensorProto, helper, parser
 
 from interp.errors import ModelError
-from interp.load import load
+from interp.loading import load
 from interp.registry import Registry, op
 
 RUNS = ("Abs", "Add", "Concat", "Gelu", "Identity", "If", "Loop", "MaxPool", "Relu", "ReduceMean", "Softmax", "Split", "Sub")

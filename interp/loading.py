@@ -40,6 +40,9 @@ def load(source: Any, registry: Registry, *, trusted: Sequence[str | os.PathLike
     reader = Reader(registry, local_functions(model), Folder(folder, trusted), newest_versions())
     graph = reader.graph(model.graph, Place(ChainMap(), opsets_of(model.opset_import)), frozenset(fed))
     reader.check_complete()
+    graph.opsets = opsets_of(model.opset_import)
+    graph.metadata = {"name": model.graph.name, "producer": f"{model.producer_name} {model.producer_version}".strip(),
+                      "doc": model.graph.doc_string or model.doc_string, "props": {p.key: p.value for p in model.metadata_props}}
     return graph
 
 
