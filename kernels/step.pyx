@@ -21,7 +21,7 @@ cdef extern from "hot/step.h" nogil:
 
 cdef const StepLoops* loops = picked
 cdef int BFLOAT16 = np.dtype(ml_dtypes.bfloat16).num
-MEANING = {OUT_OF_RANGE: "an index is out of range", DIVISION_BY_ZERO: "an integer is divided by zero",
+MEANING = {OUT_OF_RANGE: "an index is out of range", DIVISION_BY_ZERO: "an integer is divided by zero, or the least one by -1",
            NO_MEMORY: "memory ran out", CANCELLED: "the run was cancelled"}
 
 
@@ -46,7 +46,7 @@ cdef Kernel floats(Run single, Run double_, Run half_=NULL, Run brain_=NULL) noe
 
 cdef Element code_of(a) noexcept:
     """The element type of an array; ELEMENTS where no kernel knows it."""
-    cdef int n = cnp.PyArray_TYPE(<cnp.ndarray> a)
+    cdef int n = cnp.PyArray_TYPE(<cnp.ndarray> a) if cnp.PyArray_Check(a) else cnp.NPY_VOID
     if n == cnp.NPY_FLOAT32:
         return FLOAT
     if n == cnp.NPY_FLOAT64:

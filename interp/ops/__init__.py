@@ -4,6 +4,8 @@ from importlib import import_module
 from ..registry import Registry, ops_of
 
 FAMILIES: tuple[str, ...] = (
+    "activation",
+    "elementwise",
 )
 
 standard = Registry()

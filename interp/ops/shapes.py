@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import Dim, Fact, Size, larger, smaller
+from ..types import DTYPE
 
 Shape = tuple[Size, ...]
 CARRIED = 1024  # values with more elements than this are data, no sizes
@@ -128,29 +129,36 @@ def value_of(found: Any, dtype: Any = "i8") -> np.ndarray | None:
     array = np.asarray(found, object)
     if array.size > CARRIED:
         return None
-    return array if any(isinstance(n, Dim) for n in array.flat) else array.astype(dtype)
+    if any(isinstance(n, Dim) for n in array.flat):
+        return array
+    try:
+        return array.astype(dtype)
+    except OverflowError:  # such values wrap around in a run, and are no sizes
+        return None
 
 
 def carried(fact: Fact | None) -> np.ndarray | None:
-    """The value of a whole-number input as an array of objects, where it is known and small enough to be sizes."""
+    """The value of an input of whole numbers or truths as an array of objects, where it is known and small enough to be sizes."""
     if fact is None or fact.value is None:
         return None
     value = np.asarray(fact.value)
-    return value.astype(object) if value.dtype.kind in "iuO" and value.size <= CARRIED and "int" in fact.type else None
+    whole = value.dtype.kind in "iuOb" and ("int" in fact.type or "bool" in fact.type)
+    return value.astype(object) if whole and value.size <= CARRIED else None
 
 
-def with_value(rule: Callable[..., list[Any]], compute: Callable[..., Any]) -> Callable[..., list[Any]]:
+def with_value(rule: Callable[..., list[Any]], compute: Callable[..., Any], typed: int | str = 0) -> Callable[..., list[Any]]:
     """A shape rule that also computes the values of its output where those of all its inputs are known.
 
     `compute` gets arrays of objects, with sizes in them, and the attributes; it returns None for what it cannot tell.
+    The output's type is `typed`, or that of the input at this position.
     """
     def ruled(*facts: Fact | None, **attributes: Any) -> list[Any]:
         [shape] = rule(*facts, **attributes)
         values = [carried(f) for f in facts]
         if shape is None or any(v is None and f is not None for v, f in zip(values, facts, strict=True)) or not facts:
             return [shape]
-        first: Any = facts[0]
         found = compute(*values, **attributes)
-        value = None if found is None else value_of(found, first.dtype)
-        return [shape if value is None else Fact(first.type, shape, value)]
+        kind = typed if isinstance(typed, str) else facts[typed].type  # type: ignore[union-attr]
+        value = None if found is None else value_of(found, DTYPE[kind])
+        return [shape if value is None else Fact(kind, shape, value)]
     return ruled

@@ -1,0 +1,220 @@
+"""Elementwise operators of one, two or several operands: arithmetic, comparisons, logic, limits, choice."""
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..dims import Dim, Size, divided
+from ..errors import RunError
+from ..kernels import elementwise
+from ..kernels.step import Later
+from ..registry import Op, op
+from ..types import FLOATS
+from .shapes import aligned, all_alike, broadcast, same, with_value
+
+
+def _placed(a: np.ndarray, b: np.ndarray, axis: int | None, asked: int | None) -> np.ndarray:
+    """The second operand where versions before 7 put it: they broadcast only if asked to, along the axes that start at `axis`."""
+    if not asked:
+        if asked is not None and a.shape != b.shape:
+            raise ValueError(f"{b.shape} broadcasts to {a.shape} only with broadcast=1")
+        return b
+    return b.reshape(aligned(a.shape, b.shape, axis))  # type: ignore[arg-type]
+
+
+def _pair(name: str, through: int, loop: str, plain: Callable, since: int = 1, compute: Callable | None = None,
+          inplace: tuple[int, ...] = (0, 1), types: Any = None) -> Op:
+    """An operator on two operands: a compiled loop where there is one for the type, else a function that fills the result."""
+    typed = 0 if inplace else "tensor(bool)"
+    rule = with_value(broadcast, lambda a, b, **_: compute(a, b), typed) if compute else broadcast
+
+    @op(name, since, through, shape=rule, inplace=inplace, types=types)
+    def pair(A, B, *, axis=None, broadcast=None, consumed_inputs=None, out):
+        B = _placed(A, B, axis, broadcast)
+        return (elementwise.binary(loop, A, B, out) if A.dtype == B.dtype else None) or Later(plain, A, B, out)
+    return pair
+
+
+def _never_negative(size: Size) -> bool:
+    return all(n >= 0 for n in size.terms.values()) if isinstance(size, Dim) else size >= 0
+
+
+def _quotient_of_sizes(a: np.ndarray, b: np.ndarray) -> Any:
+    """Quotients rounded towards zero, where all that is divided has a known sign; a divisor of zero is left to the run."""
+    if not all(_never_negative(u) and isinstance(v, int) and v > 0 for u, v in np.broadcast(a, b)):
+        return None
+    return np.frompyfunc(divided, 2, 1)(a, b)
+
+
+def _equal_sizes(a: np.ndarray, b: np.ndarray) -> Any:
+    """Which sizes agree, where none depends on what a name comes to."""
+    def alike(u: Size, v: Size) -> bool | None:
+        plain = isinstance(u, int) and isinstance(v, int)
+        below = any(isinstance(n, int) and n < 0 for n in (u, v)) and _never_negative(u if isinstance(u, Dim) else v)
+        return True if u == v else False if plain or below else None
+    found = np.asarray(np.frompyfunc(alike, 2, 1)(a, b), object)
+    return None if any(n is None for n in found.flat) else found
+
+
+def _quotient(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """Quotients; those of whole numbers are rounded towards zero."""
+    if a.dtype.kind not in "iu":
+        np.divide(a, b, out=out)
+        return
+    _no_zero(b)
+    if a.dtype.kind == "i" and np.any((a == np.iinfo(a.dtype).min) & (b == -1)):
+        raise RunError("the least integer is divided by -1")
+    rest = np.fmod(a, b)
+    np.floor_divide(a - rest, b, out=out)
+
+
+def _no_zero(divisor: np.ndarray) -> None:
+    if divisor.dtype.kind in "iu" and not divisor.all():
+        raise RunError("an integer is divided by zero")
+
+
+def _power(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    """Powers in the type of the base."""
+    if x.dtype.kind in "iu" and (y.dtype.kind not in "iu" or np.any(y < 0)):
+        out[...] = np.trunc(np.power(x.astype("f8"), y.astype("f8")))
+    else:
+        out[...] = np.power(x, y.astype(x.dtype))
+
+
+add = _pair("Add", 14, "add", np.add, compute=operator.add)
+sub = _pair("Sub", 14, "sub", np.subtract, compute=operator.sub)
+mul = _pair("Mul", 14, "mul", np.multiply, compute=operator.mul)
+div = _pair("Div", 14, "div", _quotient, compute=_quotient_of_sizes)
+less = _pair("Less", 13, "less", np.less, inplace=())
+greater = _pair("Greater", 13, "greater", np.greater, inplace=())
+equal = _pair("Equal", 19, "equal", np.equal, inplace=(), compute=_equal_sizes)
+less_or_equal = _pair("LessOrEqual", 16, "less_equal", np.less_equal, since=12, inplace=())
+greater_or_equal = _pair("GreaterOrEqual", 16, "greater_equal", np.greater_equal, since=12, inplace=())
+and_ = _pair("And", 7, "and", np.logical_and)
+or_ = _pair("Or", 7, "or", np.logical_or)
+xor = _pair("Xor", 7, "xor", np.logical_xor)
+
+
+@op("Pow", 1, 15, shape=broadcast)
+def pow_(X, Y, *, axis=None, broadcast=None, out):
+    """Powers in the type of the base."""
+    Y = _placed(X, Y, axis, broadcast)
+    return (elementwise.binary("pow", X, Y, out) if X.dtype == Y.dtype else None) or Later(_power, X, Y, out)
+
+
+@op("Mod", 10, 13, shape=broadcast)
+def mod(A, B, *, fmod, out):
+    """The rest of a division: with the sign of the divisor, or with fmod that of the dividend."""
+    if not fmod and A.dtype.kind not in "iu":
+        raise ValueError("Mod of floating-point numbers needs fmod=1")
+
+    def rest(a, b, out):
+        _no_zero(b)
+        (np.fmod if fmod else np.mod)(a, b, out=out)
+    return Later(rest, A, B, out)
+
+
+# Several operands
+
+
+def _several(name: str, through: int, ranges: tuple[int, int, int], loop: str, plain: Callable) -> Op:
+    """A fold over any number of operands: before `ranges`' last version all of one shape."""
+    since, alike, broadcasts = ranges
+
+    def several(*data_0, consumed_inputs=None, out):
+        if len(data_0) == 1:
+            return Later(_copy, data_0[0], out)
+        return elementwise.fold(loop, data_0, out) or Later(partial(_folded, plain), *data_0, out)
+    return op(name, broadcasts, through, shape=broadcast)(op(name, since, alike, shape=all_alike)(several))
+
+
+def _copy(x: np.ndarray, out: np.ndarray) -> None:
+    out[...] = x
+
+
+def _folded(plain: Callable, *arrays: np.ndarray) -> None:
+    *operands, out = arrays
+    found = plain(operands[0], operands[1])
+    for x in operands[2:]:
+        found = plain(found, x)
+    out[...] = found
+
+
+sum_ = _several("Sum", 13, (1, 6, 8), "add", np.add)
+max_ = _several("Max", 13, (1, 6, 8), "max", np.maximum)
+min_ = _several("Min", 13, (1, 6, 8), "min", np.minimum)
+
+
+@op("Mean", 8, 13, shape=broadcast, types=FLOATS)
+@op("Mean", 1, 6, shape=all_alike, types=FLOATS)
+def mean(*data_0, consumed_inputs=None, out):
+    """The mean of the operands, element by element."""
+    def averaged(*arrays):
+        *operands, out = arrays
+        wide = "f4" if out.dtype.itemsize == 2 else out.dtype
+        total = operands[0].astype(wide)
+        for x in operands[1:]:
+            total = total + x.astype(wide)
+        out[...] = total / len(operands)
+    return Later(averaged, *data_0, out)
+
+
+# One operand
+
+
+def _map(name: str, ranges: tuple[int, int], loop: str, plain: Callable, rule: Callable = same) -> Op:
+    """An operator on every element by itself."""
+    @op(name, *ranges, shape=rule, inplace=(0,))
+    def each(X, *, consumed_inputs=None, out):
+        return elementwise.unary(loop, X, out) or Later(plain, X, out)
+    return each
+
+
+neg = _map("Neg", (1, 13), "neg", np.negative, with_value(same, lambda x, **_: np.frompyfunc(operator.neg, 1, 1)(x)))
+abs_ = _map("Abs", (1, 13), "abs", np.absolute)
+floor = _map("Floor", (1, 13), "floor", np.floor)
+ceil = _map("Ceil", (1, 13), "ceil", np.ceil)
+sqrt = _map("Sqrt", (1, 13), "sqrt", np.sqrt)
+reciprocal = _map("Reciprocal", (1, 13), "reciprocal", np.reciprocal)
+exp = _map("Exp", (1, 13), "exp", np.exp)
+log = _map("Log", (1, 13), "log", np.log)
+not_ = _map("Not", (1, 1), "not", np.logical_not)
+
+
+@op("Erf", 9, 13, shape=same, inplace=(0,), types=FLOATS)
+def erf(input, *, out):
+    """The error function."""
+    return elementwise.unary("erf", input, out)
+
+
+@op("Clip", 1, 13, shape=same, inplace=(0,))
+def clip(input, min=None, max=None, *, consumed_inputs=None, out):
+    """Every element between two limits; where they cross, the upper one wins. They are numbers before version 11."""
+    if isinstance(min, np.ndarray) or isinstance(max, np.ndarray):
+        limits = [a for a in (min, max) if a is not None]
+        return elementwise.clip(input, min, max, out) or Later(partial(_clipped, min is not None), input, *limits, out)
+    low, high = -np.inf if min is None else min, np.inf if max is None else max
+    return elementwise.unary("clip", input, out, low, high) or Later(_copy, input, out)
+
+
+def _clipped(has_low: bool, x: np.ndarray, *rest: np.ndarray) -> None:
+    *limits, out = rest
+    found = np.maximum(x, limits[0]) if has_low else x
+    np.minimum(found, limits[-1], out=out) if len(limits) > has_low else np.copyto(out, found)
+
+
+def _chosen_sizes(condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
+    return np.where(condition.astype(bool), x, y)
+
+
+@op("Where", 9, 16, shape=with_value(broadcast, _chosen_sizes, typed=1))
+def where(condition, X, Y, *, out):
+    """Elements of X where the condition holds, else those of Y."""
+    def chosen(condition, x, y, out):
+        np.copyto(out, y)
+        np.copyto(out, x, where=condition)
+    return Later(chosen, condition, X, Y, out)
