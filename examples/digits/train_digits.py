@@ -5,7 +5,7 @@
 
 The data are scikit-learn's digits: 1,797 images of 8x8 pixels in 17 grey levels. A fifth is held out; the accuracy on it is
 printed, its images are written to held_out.npz, and one of them, a seven, to seven.png. seven.npz has the probabilities that
-the network below gives for that image, computed in float64.
+the network below gives for that image, computed in float64 and rounded.
 """
 from pathlib import Path
 
@@ -178,7 +178,7 @@ def main():
     seven = held_out[labels[held_out] == 7][0]
     pixels = np.rint(images[seven, 0] * 255).astype(np.uint8)
     Image.fromarray(pixels).save(HERE / "seven.png")
-    np.savez(HERE / "seven.npz", probability=network.predict(pixels[None, None] / 255))
+    np.savez(HERE / "seven.npz", probability=network.predict(pixels[None, None] / 255).astype(np.float32))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,45 @@
+"""The command line: reads the arguments, calls a command, turns what goes wrong into a line and an exit code."""
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from interp.cli.arguments import parse
+from interp.errors import InterpError, RunError, UsageError
+
+INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal, as shells count
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit codes are 0 ok, 1 a check failed, else those of `interp.errors`."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = parse(words)
+        code = import_module(f"interp.cli.{args.command}").main(args)
+        sys.stdout.flush()
+        return code
+    except SystemExit as end:  # argparse, after --help and --version
+        return int(end.code or 0)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit is quiet too
+        return PIPE_CLOSED
+    except Exception as problem:
+        if "--traceback" in words:
+            raise
+        return failed(problem)
+
+
+def failed(problem: Exception) -> int:
+    """One line on stderr, and the exit code."""
+    if isinstance(problem, InterpError):
+        text, code = str(problem), problem.exit_code
+    elif isinstance(problem, OSError):
+        text, code = f"{problem.filename or 'file'}: {problem.strerror or problem}", UsageError.exit_code
+    else:
+        text, code = f"{type(problem).__name__}: {problem}; --traceback shows where", RunError.exit_code
+    print("interp: error:", " ".join(text.split()), file=sys.stderr)
+    return code

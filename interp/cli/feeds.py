@@ -1,0 +1,148 @@
+"""The inputs of a run: read from what the user gave, made from a seed where nothing was given."""
+from __future__ import annotations
+
+import argparse
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from interp.cli import specs
+from interp.cli.arguments import nearest
+from interp.errors import InputError, UsageError
+
+Notice = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Feed:
+    """One input and where it came from."""
+
+    name: str
+    value: Any
+    source: str
+
+
+def collect(session: Any, args: argparse.Namespace, notice: Notice) -> list[Feed]:
+    """A feed for every input of a session, and for the initializers that the user overrides."""
+    known = {v.name: v for v in [*session.inputs, *session.overridable]}
+    texts = dict(_named(text, session, known) for text in args.input)
+    for name, _ in args.shape:
+        _must_be("input", name, known)
+    sizes = Sizes(known.values(), args.dim, notice)
+    shapes = dict(args.shape)
+    feeds = [Feed(name, value, source) for name, value, source in _data(args.data, session, texts)]
+    for feed in feeds:
+        sizes.learn(known[feed.name], feed.value)
+    # What has a shape of its own comes first: the rest takes its sizes from there.
+    for name, text in sorted(texts.items(), key=lambda item: not specs.has_shape(item[1])):
+        value = known[name]
+        shape = shapes[name] if name in shapes else sizes.so_far(value)
+        array, source = specs.read(text, value, shape, _settings(name, args), partial(sizes.of, value))
+        sizes.learn(value, array)
+        feeds.append(Feed(name, array, source))
+    given = {f.name for f in feeds}
+    for value in session.inputs:
+        if value.name not in given:
+            shape = shapes[value.name] if value.name in shapes else sizes.of(value)
+            feeds.append(_made(value, shape, _settings(value.name, args)))
+    order = list(known)
+    return sorted(feeds, key=lambda f: order.index(f.name))
+
+
+def _named(text: str, session: Any, known: dict[str, Any]) -> tuple[str, str]:
+    """NAME=SPEC; the name may be left out where there is one input."""
+    name, given, spec = text.partition("=")
+    while given and name not in known and "=" in spec:  # a name may hold an equals sign
+        more, given, spec = spec.partition("=")
+        name = f"{name}={more}"
+    if name in known and given:
+        return name, spec
+    if not given and len(session.inputs) == 1:
+        return session.inputs[0].name, text
+    if not given:
+        raise UsageError(f"-i {text}: which input? NAME={text}; {nearest(text, known)}")
+    name = text.partition("=")[0]
+    raise UsageError(f"-i {text}: the model has no input {name}; {nearest(name, known)}")
+
+
+def _must_be(kind: str, name: str, known: Iterable[str]) -> None:
+    if name not in known:
+        raise UsageError(f"the model has no {kind} {name}; {nearest(name, known)}")
+
+
+def _settings(name: str, args: argparse.Namespace) -> specs.Settings:
+    limits = dict(args.range)
+    rng = np.random.default_rng([args.seed, zlib.crc32(name.encode())])  # so that an input does not depend on the others
+    return specs.Settings(limits.get(name, limits.get(None)), rng, args.seed, args.resize, args.layout, args.mean, args.std)
+
+
+class Sizes:
+    """What the named sizes of a model's inputs stand for: said, seen in a feed, or else 1."""
+
+    def __init__(self, values: Iterable[Any], said: Iterable[tuple[str, int]], notice: Notice):
+        names = [d for v in values for d in v.shape or () if isinstance(d, str)]
+        self.sizes: dict[str, int] = {}
+        self.notice = notice
+        for name, size in said:
+            _must_be("dimension", name, dict.fromkeys(names))
+            self.sizes[name] = size
+
+    def so_far(self, value: Any) -> tuple[int | None, ...] | None:
+        """A shape with None for the sizes that nobody has said or shown yet."""
+        if value.shape is None:
+            return None
+        return tuple(self.sizes.get(d) if isinstance(d, str) else d for d in value.shape)
+
+    def of(self, value: Any) -> tuple[int, ...]:
+        """A whole shape; what is open is 1, with a notice."""
+        if value.shape is None:
+            self.notice(f"{value.name}: the model does not say its rank, taken as a scalar; --shape {value.name}=… sets it")
+            return ()
+        shape = []
+        for axis, d in enumerate(value.shape):
+            if isinstance(d, str) and d not in self.sizes:
+                self.notice(f"{d} is not given, taken as 1; -d {d}=SIZE sets it")
+                self.sizes[d] = 1
+            elif d is None:
+                self.notice(f"axis {axis} of {value.name} has no size, taken as 1; --shape {value.name}=… sets it")
+            shape.append(self.sizes[d] if isinstance(d, str) else 1 if d is None else d)
+        return tuple(shape)
+
+    def learn(self, value: Any, array: Any) -> None:
+        """Take names' sizes from an array; two that differ are an error."""
+        if not isinstance(array, np.ndarray) or value.shape is None or len(value.shape) != array.ndim:
+            return
+        for d, size in zip(value.shape, array.shape, strict=True):
+            if isinstance(d, str) and self.sizes.setdefault(d, size) != size:
+                raise InputError(f"{value.name}: {d} is {size} here and {self.sizes[d]} elsewhere")
+
+
+def _made(value: Any, shape: tuple[int, ...], settings: specs.Settings) -> Feed:
+    """What an input holds that nobody gave."""
+    if not value.type.startswith("tensor("):
+        raise InputError(f"{value.name} is a {value.type}, which cannot be made; give it with -i {value.name}=FILE.pb")
+    dtype = specs.dtype_of(value)
+    if value.name.endswith("_mask"):
+        return Feed(value.name, np.ones(shape, dtype), "ones")
+    if value.name.endswith("_ids"):
+        return Feed(value.name, np.zeros(shape, dtype), "zeros")
+    if dtype.kind == "O":
+        return Feed(value.name, np.full(shape, "", object), "empty strings")
+    return Feed(value.name, specs.random(dtype, shape, settings), settings.said())
+
+
+def _data(place: str | None, session: Any, texts: dict[str, str]) -> Iterable[tuple[str, Any, str]]:
+    """Inputs of an archive or a folder that no -i replaces."""
+    if place is None:
+        return
+    found = specs.stored(place, "input", session.inputs)
+    known = [v.name for v in [*session.inputs, *session.overridable]]
+    for name, (value, source) in found.items():
+        if name not in known:
+            raise InputError(f"{source}: the model has no input {name}; {nearest(name, known)}")
+        if name not in texts:
+            yield name, value, source

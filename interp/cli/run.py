@@ -1,0 +1,176 @@
+"""`interp run`: feeds a model, runs it, shows, saves and checks what comes out."""
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import interp
+from interp.cli import checks, report, show
+from interp.cli.arguments import nearest
+from interp.cli.feeds import Feed, collect
+from interp.errors import UsageError
+
+QUICK = 1.0  # seconds; a first run shorter than this is followed by a second, which shows what later ones cost
+
+
+@dataclass
+class Run:
+    """Everything that one call of the command has found out."""
+
+    args: argparse.Namespace
+    session: Any
+    feeds: list[Feed]
+    outputs: dict[str, Any] = field(default_factory=dict)
+    load: float = 0.0
+    first: float = 0.0
+    later: list[float] = field(default_factory=list)
+    verdicts: list[checks.Verdict] = field(default_factory=list)
+    nans: list[str] = field(default_factory=list)
+    blame: str = ""
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return all(v.ok for v in self.verdicts) and not self.nans
+
+    def best(self, value: Any) -> list[list[dict[str, Any]]]:
+        """The best classes of an output, where it has classes."""
+        return show.top(value, self.args.topk, show.labels(self.session.metadata["props"]))
+
+
+def main(args: argparse.Namespace) -> int:
+    """Do what the arguments say; 1 where a check fails."""
+    registry = layered(args.kernels) if args.kernels else None
+    since = time.perf_counter()
+    session = interp.load(args.model, threads=args.threads, registry=registry, optimize=args.optimize, precision=args.precision,
+                          trusted=tuple(args.trusted))
+    loaded = time.perf_counter() - since
+    run = Run(args, session, [], load=loaded)
+    run.feeds = collect(session, args, run.notices.append)
+    for text in [] if args.quiet else run.notices:
+        show.notice(text)
+    feeds = {f.name: f.value for f in run.feeds}
+    since = time.perf_counter()
+    run.outputs = outputs_of(session, args, feeds)
+    run.first = time.perf_counter() - since
+    run.later = timed(lambda: session.run(None, feeds), run)
+    check(run, feeds)
+    if args.output:
+        save(run.outputs, Path(args.output))
+    report.tell(run)
+    return 0 if run.ok else 1
+
+
+def layered(modules: list[str]) -> Any:
+    """The standard operators under those of the user's modules."""
+    from interp.ops import standard
+    from interp.registry import ops_of
+
+    registry = interp.Registry(standard)
+    for text in modules:
+        found = list(ops_of(module_of(text)))
+        if not found:
+            raise UsageError(f"{text} holds no operators; declare a function as one with @interp.op(\"Name\", shape=rule)")
+        registry.add(*found)
+    return registry
+
+
+def module_of(text: str) -> ModuleType:
+    """A module by its name, or from its file, a compiled one too."""
+    path = Path(text)
+    try:
+        if not path.is_file():
+            sys.path.insert(0, "")
+            return importlib.import_module(text.removesuffix(".py"))
+        spec = importlib.util.spec_from_file_location(path.name.partition(".")[0], path)
+        if spec is None or spec.loader is None:
+            raise UsageError(f"{text} is not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules.setdefault(spec.name, module)
+        spec.loader.exec_module(module)
+        return module
+    except interp.InterpError:
+        raise
+    except Exception as problem:
+        raise UsageError(f"--kernels {text}: {type(problem).__name__}: {problem}") from problem
+
+
+def outputs_of(session: Any, args: argparse.Namespace, feeds: dict[str, Any]) -> dict[str, Any]:
+    """The first run: the outputs asked for, or tensors from inside the graph, seen by an observer."""
+    names = args.outputs or [v.name for v in session.outputs]
+    if not args.all_tensors and set(names) <= {v.name for v in session.outputs}:
+        return dict(zip(names, session.run(names, feeds), strict=True))
+    seen: dict[str, Any] = {}
+
+    def keep(node: str, op_type: str, outputs: dict[str, Any], seconds: float) -> None:
+        seen.update({name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in outputs.items()})
+
+    results = observed(session, keep, feeds)
+    seen.update({v.name: r for v, r in zip(session.outputs, results, strict=True)})
+    for name in args.outputs:
+        if name not in seen:
+            raise UsageError(f"the model has no output or tensor {name}; {nearest(name, seen)}")
+    return seen if args.all_tensors else {name: seen[name] for name in names}
+
+
+def observed(session: Any, observer: Callable, feeds: dict[str, Any]) -> list[Any]:
+    """A run that an observer watches."""
+    session.observers.append(observer)
+    try:
+        return session.run(None, feeds)
+    finally:
+        session.observers.remove(observer)
+
+
+def timed(once: Callable[[], Any], run: Run) -> list[float]:
+    """Seconds of every run after the first and the warm-up."""
+    runs = int(run.first < QUICK) if run.args.runs is None else run.args.runs
+    total = run.args.warmup + runs
+    seconds = []
+    with show.Progress(total if run.first * total > QUICK and not run.args.quiet else 0) as progress:
+        for _ in range(total):
+            since = time.perf_counter()
+            once()
+            seconds.append(time.perf_counter() - since)
+            progress.step()
+    return seconds[run.args.warmup:]
+
+
+def check(run: Run, feeds: dict[str, Any]) -> None:
+    """Compare with what is expected, and look for NaN."""
+    args = run.args
+    if args.expect:
+        run.verdicts = [checks.compare(name, run.outputs[name], due, args.rtol, args.atol)
+                        for name, due in checks.expectations(args.expect, run.session.outputs, run.outputs)]
+    if args.check_nan:
+        run.nans = [name for name, value in run.outputs.items() if checks.has_nan(value)]
+    if run.nans:
+        watch = checks.NanWatch()
+        observed(run.session, watch, feeds)
+        fed = [f"the input {f.name} holds NaN" for f in run.feeds if checks.has_nan(f.value)]
+        run.blame = "; ".join([*fed, *([watch.first] if watch.first else [])])
+
+
+def save(outputs: dict[str, Any], place: Path) -> None:
+    """Write outputs to one .npz or .npy, or each to a file of its own in a folder."""
+    arrays = {key: checks.storable(a) for name, value in outputs.items() for key, a in checks.parts(name, value)}
+    if place.suffix == ".npz":
+        np.savez(place, **arrays)  # type: ignore[arg-type]
+    elif place.suffix == ".npy":
+        if len(arrays) != 1:
+            raise UsageError(f"{place} holds one array, there are {len(arrays)}; -o FILE.npz holds all, --outputs NAME picks one")
+        np.save(place, next(iter(arrays.values())))
+    else:
+        place.mkdir(parents=True, exist_ok=True)
+        for key, array in arrays.items():
+            np.save(place / (key.translate(dict.fromkeys(map(ord, "/\\:"), "_")) + ".npy"), array)

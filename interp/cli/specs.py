@@ -1,0 +1,222 @@
+"""What a SPEC stands for: files of many kinds, generators and literals become arrays of an input's type."""
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from interp.cli.arguments import low_high, nearest, sizes
+from interp.errors import InputError, UsageError
+from interp.types import DTYPE, ELEMENTS
+
+Shape = tuple[int | None, ...] | None
+SHORT = {"f16": "float16", "f32": "float", "f64": "double", "bf16": "bfloat16", "float32": "float", "float64": "double",
+         **{f"{letter}{bits}": f"{kind}{bits}" for letter, kind in (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}}
+IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".webp")
+FILES = (".npy", ".npz", ".pb", ".json", ".txt", ".csv", *IMAGES)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says about inputs that are made or read from images."""
+
+    limits: tuple[float, float] | None
+    rng: np.random.Generator
+    seed: int
+    resize: tuple[int, ...] | None
+    layout: str | None
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    def said(self) -> str:
+        return f"random, seed {self.seed}"
+
+
+def dtype_of(value: Any) -> np.dtype:
+    """The NumPy type of a tensor, also of one in a sequence or an optional."""
+    return DTYPE[value.type[value.type.rindex("tensor("):].rstrip(")") + ")"]
+
+
+def has_shape(text: str) -> bool:
+    """Whether a SPEC brings a shape of its own."""
+    return text not in ("zeros", "ones", "arange") and not text.startswith("rand")
+
+
+def read(text: str, value: Any, shape: Shape, settings: Settings, whole: Callable[[], tuple[int, ...]]) -> tuple[Any, str]:
+    """The array that a SPEC stands for, and what to call its source; ``whole()`` has no open sizes."""
+    path, key = _file(text)
+    if path is not None:
+        if path.suffix.lower() in IMAGES:
+            from interp.cli import images  # pillow may be absent
+
+            return images.read(path, value, dtype_of(value), shape, settings), text
+        return from_file(path, key, value, shape), text
+    if not has_shape(text):
+        known = None if shape is None else tuple(d for d in shape if d is not None)
+        return _generated(text, dtype_of(value), known if known is not None and known == shape else whole(), settings)
+    name, bracket, rest = text.partition("[")
+    if bracket and (name in SHORT or name in ELEMENTS):
+        dtype = ELEMENTS[SHORT.get(name, name)].dtype
+        return random(dtype, sizes("[" + rest), settings), settings.said()
+    return _literal(text, value, shape), "literal"
+
+
+def _file(text: str) -> tuple[Path | None, str | None]:
+    """The file that a SPEC names, and the key after a colon."""
+    head, _, key = text.rpartition(":")
+    for name, inside in ((text, None), (head, key)):
+        if Path(name).suffix.lower() in FILES and not name.startswith(("[", '"')):
+            return Path(name), inside
+    return None, None
+
+
+def _generated(text: str, dtype: np.dtype, shape: tuple[int, ...], settings: Settings) -> tuple[np.ndarray, str]:
+    word, _, limits = text.partition(":")
+    if word == "rand":
+        low_and_high = _limits(limits) if limits else settings.limits
+        return random(dtype, shape, settings, low_and_high), settings.said()
+    if dtype.kind == "O":
+        raise InputError(f"{text} makes numbers, the input takes strings; give a literal such as [\"a\", \"b\"]")
+    if text == "arange":
+        return np.arange(int(np.prod(shape))).astype(dtype).reshape(shape), text
+    return np.full(shape, text == "ones", dtype), text
+
+
+def _limits(text: str) -> tuple[float, float]:
+    try:
+        return low_high(text)
+    except Exception as problem:
+        raise UsageError(f"rand:{text}: {problem}") from None
+
+
+def random(dtype: np.dtype, shape: tuple[int, ...], settings: Settings, limits: tuple[float, float] | None = None) -> np.ndarray:
+    """Uniform numbers: 0 to 1, all of a byte, or between the limits (whole numbers: both included)."""
+    low, high = limits or settings.limits or (0, 1)
+    if dtype.kind == "O":
+        raise InputError("strings cannot be random; give a literal such as [\"a\", \"b\"]")
+    if dtype.kind == "b":
+        return settings.rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind in "iu":
+        if dtype.itemsize == 1 and not (limits or settings.limits):
+            low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+        return settings.rng.integers(round(low), round(high), shape, np.int64, endpoint=True).astype(dtype)
+    return settings.rng.uniform(low, high, shape).astype(dtype)
+
+
+def _literal(text: str, value: Any, shape: Shape) -> np.ndarray:
+    try:
+        parsed = json.loads(text)
+    except ValueError:
+        raise InputError(f"{value.name}={text}: neither a file ({', '.join(FILES)}) nor zeros, ones, arange, rand, f32[1,3] "
+                         f"or a literal such as [1,2,3]; {nearest(text, ['zeros', 'ones', 'arange', 'rand'])}") from None
+    return converted(parsed, value, shape)
+
+
+def from_file(path: Path, key: str | None, value: Any, shape: Shape = None) -> Any:
+    """What a file that is no image holds, for one input or output."""
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".npy":
+            return _strings(np.load(path, allow_pickle=False))
+        if suffix == ".npz":
+            return _entry(path, key, value.name)
+        if suffix == ".pb":
+            return _protobuf(path, value.type)
+        if suffix == ".json":
+            return converted(json.loads(path.read_text(encoding="utf-8")), value, shape)
+        return _text(path, value, shape)
+    except OSError as problem:
+        raise InputError(f"{path}: {problem.strerror or problem}") from problem
+    except (ValueError, EOFError) as problem:
+        if isinstance(problem, InputError):
+            raise
+        raise InputError(f"{path}: {problem}") from problem
+
+
+def _entry(path: Path, key: str | None, name: str) -> np.ndarray:
+    with np.load(path, allow_pickle=False) as archive:
+        wanted = key or (archive.files[0] if len(archive.files) == 1 else name)
+        if wanted not in archive.files:
+            raise InputError(f"{path} has no array {wanted}; {nearest(wanted, archive.files)}")
+        return _strings(archive[wanted])
+
+
+def _strings(array: np.ndarray) -> np.ndarray:
+    """NumPy files hold strings of fixed width; ONNX strings are objects."""
+    return array.astype(object) if array.dtype.kind in "US" else array
+
+
+def _protobuf(path: Path, kind: str) -> Any:
+    """A TensorProto, a SequenceProto or an OptionalProto, as the type says."""
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    readers: dict[str, tuple[Any, Any]] = {"seq": (onnx.SequenceProto, onnx.numpy_helper.to_list),
+                                           "opt": (onnx.OptionalProto, onnx.numpy_helper.to_optional)}
+    message, convert = readers.get(kind[:3], (onnx.TensorProto, onnx.numpy_helper.to_array))
+    proto = message()
+    try:
+        proto.ParseFromString(path.read_bytes())
+        return convert(proto)
+    except (DecodeError, TypeError) as problem:
+        raise InputError(f"{path} is not a {message.__name__}: {problem}") from problem
+
+
+def _text(path: Path, value: Any, shape: Shape) -> np.ndarray:
+    """Rows of numbers, between commas or blanks; lines, where the input takes strings."""
+    if dtype_of(value).kind == "O":
+        return converted(path.read_text(encoding="utf-8").splitlines(), value, shape)
+    delimiter = "," if path.suffix.lower() == ".csv" else None
+    return converted(np.loadtxt(path, delimiter=delimiter, ndmin=2, comments="#").tolist(), value, shape)
+
+
+def converted(parsed: Any, value: Any, shape: Shape) -> np.ndarray:
+    """Numbers without a type of their own, in that of the input; a value that does not fit there is an error."""
+    dtype = dtype_of(value)
+    try:
+        given = np.array(parsed, object if dtype.kind == "O" else None)
+        array = given.astype(dtype)
+    except (ValueError, TypeError, OverflowError) as problem:
+        raise InputError(f"{value.name}: {problem}") from None
+    if dtype.kind == "O":
+        if wrong := [item for item in array.ravel() if not isinstance(item, str)]:
+            raise InputError(f"{value.name} takes strings, {wrong[0]!r} is none")
+    elif given.dtype.kind not in "biuf" or dtype.kind in "iu" and (array.astype(given.dtype) != given).any():
+        raise InputError(f"{value.name}: {parsed if given.size < 9 else 'some of these values'} cannot be {dtype.name}")
+    return _fitted(array, shape)
+
+
+def _fitted(array: np.ndarray, shape: Shape) -> np.ndarray:
+    """Text has no shape to speak of: it takes the input's where the ranks differ and at most one size is open."""
+    if shape is None or len(shape) == array.ndim or sum(d is None for d in shape) > 1:
+        return array
+    try:
+        return array.reshape([-1 if d is None else d for d in shape])
+    except ValueError:
+        return array
+
+
+def stored(place: str, kind: str, values: Sequence[Any]) -> dict[str, tuple[Any, str]]:
+    """The arrays of an archive or a folder by name: NAME.npy, or ``kind``_0.pb … in the order of the values."""
+    path = Path(place)
+    by_name = {v.name: v for v in values}
+    if path.is_file() and path.suffix == ".npz":
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: (_strings(archive[name]), f"{place}:{name}") for name in archive.files}
+    if path.is_file() and path.suffix in (".npy", ".pb") and len(values) == 1:
+        return {values[0].name: (from_file(path, None, values[0]), place)}
+    if not path.is_dir():
+        raise InputError(f"{place} is neither a folder nor an .npz file")
+    archives = [p for p in (path / f"{kind}s.npz", path / f"{kind}.npz") if p.is_file()]
+    if archives:
+        return stored(str(archives[0]), kind, values)
+    numbered = {i: path / f"{kind}_{i}.pb" for i in range(len(values)) if (path / f"{kind}_{i}.pb").is_file()}
+    found = {values[i].name: p for i, p in numbered.items()}
+    found |= {p.stem: p for p in sorted(path.glob("*.npy")) if p.stem in by_name}
+    if not found:
+        raise InputError(f"{place} holds neither {kind}_0.pb nor {kind}s.npz nor NAME.npy; {nearest('', by_name)}")
+    return {name: (from_file(p, None, by_name[name]), str(p)) for name, p in found.items()}
