@@ -170,6 +170,19 @@ cdef Step bound(Run fn, tuple arrays, const void* how, size_t size, Py_ssize_t s
     return s
 
 
+cdef int copy(void** at, const size_t* size) noexcept nogil:
+    memcpy(at[1], at[0], size[0])
+    return OK
+
+
+def copied(x, y) -> Step:
+    """The same bytes elsewhere: a step."""
+    cdef size_t size = x.nbytes
+    if x.dtype != y.dtype or x.nbytes != y.nbytes or x.dtype.hasobject:
+        raise ValueError(f"{x.dtype}{list(x.shape)} cannot be copied to {y.dtype}{list(y.shape)}")
+    return bound(<Run> copy, (x, y), &size, sizeof(size))
+
+
 cdef enum:
     MOST = 8  # arrays of one element type that a widened step may have
 

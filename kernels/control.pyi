@@ -1,0 +1,9 @@
+"""Control flow: bodies are programs, run as steps."""
+import numpy as np
+
+from .program import Program
+from .step import Step
+
+def choose(condition: np.ndarray, first: Program, second: Program, arrays: list[np.ndarray]) -> Step: ...
+def repeat(most: np.ndarray | None, condition: np.ndarray | None, carried: list[np.ndarray], captured: list[np.ndarray],
+           ends: list[np.ndarray], scans: list[np.ndarray], body: Program) -> Step: ...

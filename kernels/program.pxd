@@ -1,0 +1,47 @@
+"""Programs, for other files of kernels: what a body is to the step that runs it."""
+from .step cimport Run
+from .threads cimport Team
+
+cdef struct Entry:
+    Run fn
+    void** at
+    void* how
+
+cdef struct Patch:
+    void** at
+    Py_ssize_t slot, offset
+
+cdef struct Code:
+    Entry* entries
+    Patch* patches
+    Py_ssize_t moves, next
+    const int* cancelled
+    long looked
+    unsigned int ticks
+
+cdef void begin(Code* c, void** slots) noexcept nogil
+cdef int go_on(Code* c) noexcept nogil
+
+cdef class Cancel:
+    cdef int now
+    cdef Py_ssize_t running
+
+cdef class Cell:
+    cdef public object value
+    cdef readonly object shape
+
+cdef class Program:
+    cdef Code code
+    cdef Team team
+    cdef void** at
+    cdef readonly list steps, labels
+    cdef list slots, waiting, cells, inner
+    cdef object arena
+    cdef Cancel cancel
+    cdef readonly Py_ssize_t fed, scratch
+
+    cdef Py_ssize_t place(self, a, set constants, Py_ssize_t* offset) except? -3
+    cdef bint fits(self, list arrays)
+    cdef finish(self)
+    cdef lend(self, list arrays)
+    cdef str where(self)
