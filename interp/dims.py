@@ -151,6 +151,22 @@ def number(size: Size, known: dict[str, int]) -> int:
     return found
 
 
+def substituted(size: Size, sizes: dict[str, Size]) -> Size:
+    """A size with other sizes in the place of names; names that are not given stay."""
+    if not isinstance(size, Dim):
+        return size
+    total: Size = 0
+    for atoms, times in size.terms.items():
+        product: Size = times
+        for a in atoms:
+            if a.fold:
+                product = product * _REFOLD[a.fold](*(substituted(d, sizes) for d in a.of))
+            else:
+                product = product * sizes.get(a.text, Dim({(a,): 1}))
+        total = total + product
+    return total
+
+
 def _value(atom: _Atom, known: dict[str, int]) -> int:
     found = known.get(atom.text)
     if found is None:
@@ -179,6 +195,9 @@ def _sum(a: Size, b: Size, sign: int) -> Size:
     for atoms, n in _terms(b).items():
         terms[atoms] += sign * n
     return _size(terms)
+
+
+_REFOLD: dict[str, Callable[[Size, Size], Size]] = {"//": divided, "min": smaller, "max": larger, "%": lambda a, b: a % b}
 
 
 def _exact(a: Size, b: Size) -> Size | None:

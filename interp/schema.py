@@ -33,6 +33,7 @@ class Schema:
     types: dict[str, frozenset[str]] = field(hash=False)
     deprecated: bool = False
     least: int = 0  # how many inputs a node has at the least
+    random: bool = False  # whether the standard calls it non-deterministic: such nodes are never folded
     kinds: dict[str, str] = field(default_factory=dict, hash=False)  # attribute: INT, FLOATS, GRAPH …
 
     def __str__(self) -> str:
@@ -118,4 +119,5 @@ def _read(s: Any) -> Schema:
          for k, a in s.attributes.items()},
         frozenset(k for k, a in s.attributes.items() if a.required),
         {c.type_param_str: frozenset(c.allowed_type_strs) for c in s.type_constraints},
-        s.deprecated, s.min_input, {k: a.type.name for k, a in s.attributes.items()})
+        s.deprecated, s.min_input, s.node_determinism == defs.OpSchema.NodeDeterminism.NonDeterministic,
+        {k: a.type.name for k, a in s.attributes.items()})

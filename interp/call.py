@@ -1,0 +1,102 @@
+"""Calling one operator at once, outside a program: the slow path that always exists and gives the same answers."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .dims import Dim, Fact, Size
+from .errors import InterpError, RunError
+from .graph import Node
+from .infer import Scope, label, output_facts
+from .kernels.step import KernelFailed
+from .types import DTYPE, type_of
+
+Constant = Callable[[Callable, np.ndarray], Any]
+Arrays = Sequence[Any]
+
+
+def as_is(make: Callable, array: np.ndarray) -> Any:
+    """What ``constant`` is where nothing is known to be constant."""
+    return array
+
+
+def extras(node: Node, constant: Constant) -> dict[str, Any]:
+    """What the function asks for by name, but for ``out``."""
+    given: dict[str, Any] = {}
+    if "constant" in node.op.wants:
+        given["constant"] = constant
+    if "outputs" in node.op.wants:
+        given["outputs"] = tuple(map(bool, node.outputs))
+    return given
+
+
+def call(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Constant = as_is, threads: int = 1,
+         most: int | None = None) -> list[Any]:
+    """Run one node on arrays (None for absent inputs) and return its outputs, None where the node has none.
+
+    Results of more than ``most`` bytes are refused before they are made, where their sizes are known by then.
+    """
+    try:
+        return _called(node, arrays, attributes, constant, threads, most)
+    except KernelFailed as e:
+        raise RunError(f"{label(node)}: {e}") from e.__cause__
+    except InterpError:
+        raise
+    except Exception as e:
+        raise RunError(f"{label(node)}: {e}") from e
+
+
+def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Constant, threads: int,
+            most: int | None) -> list[Any]:
+    facts = output_facts(node, [None if a is None else fact_of(a) for a in arrays], {k: Scope(g) for k, g in node.bodies.items()})
+    if most is not None and sum(map(bytes_of, facts)) > most:
+        raise ValueError(f"the result would take more than {most} bytes")
+    given = extras(node, constant)
+    if "out" not in node.op.wants:
+        made = results(node.op.run(*arrays, **attributes, **given))[:len(node.outputs)]
+        shape = numbers(facts[0].shape)
+        return [made[0].reshape(shape)] if node.op.view is not None and shape is not None else made
+    outs = buffers(node, facts)
+    made = node.op.run(*arrays, **attributes, **given, out=outs if outs is None or node.schema.several else outs[0])(threads)
+    return results(made) if outs is None else outs
+
+
+def fact_of(value: Any) -> Fact:
+    """All that is known of a value that is there."""
+    if isinstance(value, np.ndarray | np.generic):
+        return Fact(type_of(value), value.shape, np.asarray(value))
+    return Fact(type_of(value), None, value)
+
+
+def results(made: Any) -> list[Any]:
+    """What a function returned, as a list: a tuple is several outputs, anything else is one."""
+    return [np.asarray(m) if isinstance(m, np.generic) else m for m in (made if isinstance(made, tuple) else (made,))]
+
+
+def numbers(shape: Sequence[Size] | None) -> tuple[int, ...] | None:
+    """A shape whose sizes are all numbers, or None."""
+    if shape is None or any(isinstance(d, Dim) for d in shape):
+        return None
+    return tuple(int(d) for d in shape if not isinstance(d, Dim))
+
+
+def bytes_of(fact: Fact) -> int:
+    """How large a value will be; 0 where that is not known."""
+    shape, dtype = numbers(fact.shape), DTYPE.get(fact.type)
+    return prod(shape) * dtype.itemsize if shape is not None and dtype is not None else 0
+
+
+def buffers(node: Node, facts: Sequence[Fact]) -> list[Any] | None:
+    """Fresh arrays for the outputs; None where the size of one is not known before the run, or it is no plain array."""
+    made: list[Any] = []
+    for name, fact in zip(node.outputs, facts, strict=True):
+        shape, dtype = numbers(fact.shape), DTYPE.get(fact.type)
+        if name and (shape is None or dtype is None or dtype.hasobject):
+            return None
+        if shape and min(shape) < 0:
+            raise ValueError(f"the result would have the shape {list(shape)}")
+        made.append(np.empty(shape, dtype) if name and shape is not None else None)
+    return made

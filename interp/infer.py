@@ -1,0 +1,139 @@
+"""Types from schemas, shapes from each operator's own rule, known values carried along."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .dims import Dim, Fact, Size, fresh, named, names
+from .errors import InterpError, ModelError
+from .graph import Graph, Node, Value
+from .registry import check_types
+from .types import type_of
+
+UNKNOWN = "?"  # the type of a value of which not even that is known
+
+
+@dataclass
+class Scope:
+    """A graph and what is known of its values. Bodies are scopes in the place of the attribute, so that rules can ask them."""
+
+    graph: Graph
+    facts: dict[str, Fact] = field(default_factory=dict)
+    given: list[Fact] = field(default_factory=list)
+    bodies: dict[int, dict[str, Scope]] = field(default_factory=dict)
+
+    @property
+    def captured(self) -> int:
+        return self.graph.captured
+
+    def infer(self, given: Sequence[Fact]) -> list[Fact]:
+        """Work out every value's fact from those of the inputs; returns those of the outputs."""
+        graph = self.graph
+        self.given = list(given)
+        self.facts = {k: Fact(type_of(c), getattr(c, "shape", None), c) for k, c in graph.constants.items()}
+        self.facts |= {v.name: f for v, f in zip(graph.inputs, given, strict=True)}
+        for node in graph.nodes:
+            self._node(node)
+        return [self.facts[o.name] for o in graph.outputs]
+
+    def _node(self, node: Node) -> None:
+        scopes = self.bodies.setdefault(id(node), {k: Scope(g) for k, g in node.bodies.items()})
+        found = output_facts(node, [self.facts[i] if i else None for i in node.inputs], scopes, self.graph.hints)
+        self.facts |= {name: f for name, f in zip(node.outputs, found, strict=True) if name}
+
+
+def output_facts(node: Node, facts: Sequence[Fact | None], scopes: dict[str, Scope],
+                 hints: dict[str, Value] | None = None) -> list[Fact]:
+    """What follows for each output of a node from what is known of its inputs."""
+    constraints = bound_types(node, facts)
+    found: list[Any] = []
+    if node.op.shape is not None and not any(f and f.shape is None and f.type.startswith("tensor") for f in facts):
+        try:
+            found = list(node.op.shape(*facts, **{**node.attributes, **scopes}))
+        except InterpError:
+            raise
+        except (ValueError, TypeError, IndexError, KeyError) as e:
+            raise ModelError(f"{label(node)}: {e}") from e
+    found += [None] * (len(node.outputs) - len(found))
+    return [f if isinstance(f, Fact) else Fact(_type(node, i, constraints, hints or {}), f, _viewed(node, f, facts))
+            for i, f in enumerate(found[:len(node.outputs)])]
+
+
+def _type(node: Node, i: int, constraints: dict[str, str], hints: dict[str, Value]) -> str:
+    """The type of an output, where it follows from the schema, else as the model declares it."""
+    parameter = node.schema.parameter(node.schema.outputs, i)
+    if parameter is None:
+        return UNKNOWN
+    if parameter.type in constraints:
+        return constraints[parameter.type]
+    allowed = node.schema.allowed(parameter)
+    hint = hints.get(node.outputs[i])
+    return next(iter(allowed)) if len(allowed) == 1 else hint.type if hint and hint.type else UNKNOWN
+
+
+def _viewed(node: Node, shape: tuple[Size, ...] | None, facts: Sequence[Fact | None]) -> Any:
+    """The value of a view whose input's value is known."""
+    seen = facts[node.op.view] if node.op.view is not None else None
+    if seen is None or seen.value is None or shape is None or not all(isinstance(d, int) for d in shape):
+        return None
+    return np.reshape(seen.value, shape)
+
+
+def bound_types(node: Node, facts: Sequence[Fact | None]) -> dict[str, str]:
+    """The type that each constraint of a node's schema takes; types that its operator cannot do are refused."""
+    constraints: dict[str, str] = {}
+    for i, f in enumerate(facts[:len(facts) - node.captured]):
+        parameter = node.schema.parameter(node.schema.inputs, i)
+        if f is None or parameter is None or f.type == UNKNOWN:
+            continue
+        old = constraints.setdefault(parameter.type, f.type)
+        if old != f.type and parameter.homogeneous and parameter.type in node.schema.types:
+            raise ModelError(f"{label(node)}: input {parameter.name} is {f.type}, another of the same type {old}")
+    for k, t in constraints.items():
+        if "?" in t:  # an empty sequence tells no element type
+            continue
+        if k not in node.schema.types and k != t and k.startswith(("tensor", "seq", "optional", "map")):
+            raise ModelError(f"{label(node)}: {t} given where {k} is due")
+    check_types(label(node), node.schema, node.op, {k: t for k, t in constraints.items() if "?" not in t})
+    return constraints
+
+
+def label(node: Node) -> str:
+    """How messages name a node."""
+    return f"{node.name} ({node.schema})"
+
+
+def declared(value: Value) -> Fact:
+    """What a model says of an input: an unknown size gets a name of its own."""
+    kind = value.type or UNKNOWN
+    if value.shape is None or not kind.startswith("tensor"):
+        return Fact(kind)
+    return Fact(kind, tuple(named(d) if isinstance(d, str) else fresh() if d is None else d for d in value.shape))
+
+
+def localised(facts: Sequence[Fact]) -> tuple[list[Fact], dict[str, Size]]:
+    """Facts in which every size that is not a number has a name of its own, and what those names stand for.
+
+    A part of a graph is planned with such facts: its sizes then follow from those of its own inputs.
+    """
+    meaning: dict[str, Size] = {}
+    given: dict[Size, Dim] = {}
+
+    def local(size: Size) -> Size:
+        if not isinstance(size, Dim):
+            return size
+        if size not in given:
+            given[size] = named(f"d{len(given)}")
+            meaning[given[size].text] = size
+        return given[size]
+
+    return [Fact(f.type, None if f.shape is None else tuple(local(d) for d in f.shape),
+                 f.value if isinstance(f.value, np.ndarray) and f.value.dtype != object else None) for f in facts], meaning
+
+
+def free_sizes(facts: Sequence[Fact | None]) -> frozenset[str]:
+    """The names on which facts depend."""
+    return frozenset().union(*(names(f.shape) for f in facts if f is not None and f.shape))
