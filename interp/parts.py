@@ -1,0 +1,226 @@
+"""A graph in parts: stretches that run as programs, cut where only the data tell what comes next."""
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .call import call
+from .dims import Dim, Fact, names
+from .graph import Graph, Node
+from .infer import Scope, declared, free_sizes, localised
+from .kernels.program import Program, Shelf
+from .plan import Plan, Settings
+from .types import type_of
+
+KEPT = 8  # programs, and plans made for one signature, that a part keeps for later runs
+
+
+class Bound:
+    """A stretch of nodes whose sizes follow from those of its inputs: a plan, and idle programs by signature."""
+
+    def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings):
+        scope = Scope(graph)
+        scope.infer(localised(given)[0])
+        self.plan = Plan(scope, bodies_of(scope, settings), settings)
+        self.inputs, self.outputs = self.plan.inputs, self.plan.outputs
+        self.shelf = Shelf(KEPT)
+
+    def bind(self, feeds: Sequence[Any]) -> Program:
+        """A program of its own for feeds like these."""
+        return self.plan.bind(feeds)
+
+    def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
+        """Fill ``outs``, or fresh arrays, from feeds."""
+        program = self.shelf.take(feeds) or self.bind(feeds)
+        try:
+            return program.run(feeds, outs)
+        finally:
+            self.shelf.put(program)
+
+
+class Unbound:
+    """One node whose result's size, or whose needed values, only the data tell."""
+
+    def __init__(self, node: Node, bodies: dict[str, Any], settings: Settings):
+        self.node, self.settings = node, settings
+        self.attributes = {**node.attributes, **bodies}
+        self.inputs, self.outputs = node.inputs, node.outputs
+
+    def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
+        return call(self.node, feeds, self.attributes, self.settings.constant, self.settings.threads)
+
+
+class Model:
+    """A graph whose inputs' ranks are known: one program, or parts in turn."""
+
+    def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings):
+        self.graph, self.given, self.settings = graph, list(given), settings
+        self.inputs, self.outputs = [v.name for v in graph.inputs], [v.name for v in graph.outputs]
+        self.parts: list[Any] = []
+        self.scope = Scope(graph)
+        self.scope.infer(self.given)
+        self._cut()
+        only = self.parts[0] if len(self.parts) == 1 else None
+        self.whole = only if only and (only.inputs, only.outputs) == (self.inputs, self.outputs) else None
+
+    def accepts(self, feeds: Sequence[Any]) -> bool:
+        """Whether feeds have the shapes that the graph was planned for."""
+        sizes: dict[Dim, int] = {}
+        for fact, feed in zip(self.given, feeds, strict=True):
+            if fact.shape is not None and isinstance(feed, np.ndarray):
+                if len(fact.shape) != feed.ndim or type_of(feed) != fact.type:
+                    return False
+                pairs = zip(fact.shape, feed.shape, strict=True)
+                if any((sizes.setdefault(d, n) if isinstance(d, Dim) else d) != n for d, n in pairs):
+                    return False
+        return True
+
+    def _cut(self) -> None:
+        """Part the nodes: a stretch ends before a node that needs the data, and where not even ranks are known."""
+        stretch: list[Node] = []
+        facts = self.scope.facts
+        bodies = bodies_of(self.scope, self.settings)
+        for k, node in enumerate(self.graph.nodes):
+            if any(rankless(facts[i]) for i in node.inputs if i):
+                self._add(stretch, Bound)
+                self._add(self.graph.nodes[k:], Body)
+                return
+            if needs_data(node, facts):
+                self._add(stretch, Bound)
+                self.parts.append(Unbound(node, bodies.get(id(node), {}), self.settings))
+                stretch = []
+            else:
+                stretch.append(node)
+        self._add(stretch, Bound)
+
+    def _add(self, nodes: list[Node], kind: type[Bound] | type[Body]) -> None:
+        """A part of some nodes: it reads what others made, and leaves what others or the caller want."""
+        facts, ours = self.scope.facts, set(map(id, nodes))
+        made = {o for n in nodes for o in n.outputs if o}
+        wanted = made & ({i for n in self.graph.nodes if id(n) not in ours for i in n.inputs} | set(self.outputs))
+        nodes = self._with_sizes(nodes)
+        reads = {i for n in nodes for i in n.inputs if i} - {o for n in nodes for o in n.outputs} - self.graph.constants.keys()
+        if nodes:
+            inputs = first(self.inputs, reads)
+            part = self.graph.part(nodes, inputs, first(self.outputs, wanted))
+            self.parts.append(kind(part, [facts[i] for i in inputs], self.settings))
+
+    def _with_sizes(self, nodes: list[Node]) -> list[Node]:
+        """The nodes, and those earlier ones that work out sizes which they read: their values do not cross from part to part."""
+        makers = {o: n for n in self.graph.nodes for o in n.outputs}
+        chosen = set(map(id, nodes))
+        todo = [i for n in nodes for i in n.inputs]
+        while todo:
+            maker = makers.get(i := todo.pop())
+            if maker is not None and id(maker) not in chosen and i in self.scope.facts and self.scope.facts[i].value is not None:
+                chosen.add(id(maker))
+                todo += maker.inputs
+        return [n for n in self.graph.nodes if id(n) in chosen]
+
+    def program(self, feeds: list[Any]) -> Program | None:
+        """A compiled program for feeds like these; None where a run needs the interpreter or the data."""
+        made = self.whole.bind(feeds) if isinstance(self.whole, Bound) else None
+        return made if made is not None and made.compiled else None
+
+    def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
+        """The outputs for feeds, in the graph's order; written into ``outs`` where given."""
+        if isinstance(self.whole, Bound):
+            return self.whole.run(feeds, outs)
+        values = {**self.graph.constants, **dict(zip(self.inputs, feeds, strict=True)), "": None}
+        ours: set[str] = set()
+        for part in self.parts:
+            values.update(zip(part.outputs, part.run([values[i] for i in part.inputs]), strict=True))
+            ours.update(part.outputs)
+            values[""] = None
+        found = []
+        for k, o in enumerate(self.outputs):
+            y = values[o] if o in ours else duplicate(values[o])
+            ours.discard(o)  # an output wanted twice is two arrays
+            if outs is not None and outs[k] is not None:
+                outs[k][...] = y
+                y = outs[k]
+            found.append(y)
+        return found
+
+
+class Body:
+    """A graph run with whatever shapes come: planned for those announced, and anew for others.
+
+    It is what an operator gets for a sub-graph. ``captured`` of its inputs, the last ones, are outer values.
+    """
+
+    def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings):
+        self.graph, self.settings = graph, settings
+        self.captured = graph.captured
+        self.inputs, self.outputs = [v.name for v in graph.inputs], [v.name for v in graph.outputs]
+        known = len(given) == len(graph.inputs) and not any(map(rankless, given))
+        self.general = Model(graph, localised(given)[0], settings) if known else None
+        self.special: OrderedDict[tuple, Model] = OrderedDict()
+        self.whole = self.general.whole if self.general and isinstance(self.general.whole, Bound) else None
+
+    def model(self, feeds: list[Any]) -> Model:
+        """The graph as planned for feeds like these."""
+        if self.general is not None and self.general.accepts(feeds):
+            return self.general
+        signature = tuple((type_of(f), getattr(f, "shape", None)) for f in feeds)
+        found = self.special.get(signature)
+        if found is None:
+            facts = [Fact(t, shape) for t, shape in signature]
+            found = self.special[signature] = Model(self.graph, facts, self.settings)
+            while len(self.special) > KEPT:
+                self.special.popitem(last=False)
+        return found
+
+    def fact(self, k: int) -> Fact:
+        """What is known of an output before any run."""
+        return self.general.scope.facts[self.outputs[k]] if self.general else declared(self.graph.outputs[k])
+
+    def program(self, feeds: list[Any]) -> Program | None:
+        """A compiled program for feeds like these; None where a run needs the interpreter or the data."""
+        return self.model(feeds).program(feeds)
+
+    def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
+        """The outputs for feeds, in the graph's order; written into ``outs`` where given."""
+        return self.model(feeds).run(feeds, outs)
+
+
+def bodies_of(scope: Scope, settings: Settings) -> dict[int, dict[str, Body]]:
+    """What stands for the sub-graphs of each node, planned for what inference found of their inputs."""
+    return {key: {k: Body(s.graph, s.given, settings) for k, s in scopes.items()} for key, scopes in scope.bodies.items() if scopes}
+
+
+def rankless(fact: Fact) -> bool:
+    """Whether not even the rank of a tensor is known."""
+    return fact.shape is None and (fact.type.startswith("tensor") or fact.type == "?")
+
+
+def needs_data(node: Node, facts: dict[str, Fact]) -> bool:
+    """Whether a node cannot be bound before its inputs are there: a size or a needed value does not follow from shapes."""
+    given = [facts[i] for i in node.inputs if i]
+    settled = free_sizes(given).union(*(d.names for f in given for d in symbolic(f)))
+    made = [facts[o] for o in node.outputs if o]
+    if any(rankless(f) or not names(f.shape or ()) <= settled for f in made):
+        return True
+    formal = node.schema.inputs
+    return any(i and p.name in node.op.known and facts[i].value is None for p, i in zip(formal, node.inputs, strict=False))
+
+
+def symbolic(fact: Fact) -> list[Dim]:
+    """The sizes that a value is made of, where they are no numbers."""
+    made_of_sizes = isinstance(fact.value, np.ndarray) and fact.value.dtype.hasobject and fact.type != "tensor(string)"
+    return [d for d in fact.value.ravel().tolist() if isinstance(d, Dim)] if made_of_sizes else []
+
+
+def first(order: Sequence[str], values: set[str]) -> list[str]:
+    """Values, those of ``order`` first and as there."""
+    return [v for v in dict.fromkeys(order) if v in values] + sorted(values.difference(order))
+
+
+def duplicate(value: Any) -> Any:
+    """A value of the caller's own."""
+    return value.copy() if isinstance(value, np.ndarray) else list(value) if isinstance(value, list) else value
+
+

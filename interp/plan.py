@@ -1,0 +1,289 @@
+"""Where every value lives: aliases, lifetimes, one arena. Worked out once; a signature only fills in the sizes."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .call import call, extras, results
+from .dims import Dim, Fact, number
+from .errors import InterpError, RunError
+from .graph import Node
+from .infer import Scope, label
+from .kernels.program import Cancel, Cell, Program
+from .kernels.step import Later, copied
+from .types import DTYPE
+
+OBJECT = np.dtype(object)
+LINE = 64  # bytes: every storage starts on a cache line
+
+
+class Packing:
+    """What is made of constants, such as packed weights: once a session, for all its programs."""
+
+    def __init__(self) -> None:
+        self._constants: dict[int, Any] = {}
+        self._made: dict[tuple[Callable, int], Any] = {}
+
+    def own(self, constants: Iterable[Any]) -> None:
+        """Let these arrays be known as constants."""
+        self._constants |= {id(c): c for c in constants}
+
+    def __call__(self, make: Callable[[np.ndarray], Any], array: np.ndarray) -> Any:
+        """``make(array)`` where the array is a constant, else the array."""
+        if id(array) not in self._constants:
+            return array
+        key = make, id(array)
+        if key not in self._made:
+            self._made.setdefault(key, make(array))
+        return self._made[key]
+
+
+@dataclass
+class Settings:
+    """What all programs of a session share."""
+
+    constant: Packing
+    threads: int
+    cancel: Cancel
+
+
+class Plan:
+    """The part of the planning that no size changes: what runs, which storage each value has, what may share memory.
+
+    A *root* is the value whose storage others are views of or are written over. Roots live with the caller (feeds and
+    outputs), with the model (constants and values made of sizes), in cells (what is no plain array) or in the arena.
+    """
+
+    def __init__(self, scope: Scope, bodies: dict[int, dict[str, Any]], settings: Settings):
+        self.graph, self.facts, self.settings = scope.graph, scope.facts, settings
+        self.inputs = [v.name for v in self.graph.inputs]
+        self.outputs = [v.name for v in self.graph.outputs]
+        self.sized = {n for n, f in self.facts.items()
+                      if f.value is not None and n not in self.graph.constants and n not in self.inputs and is_array(f)}
+        self.nodes = self._live()
+        self.used = {*self.inputs, *self.outputs, *(v for n in self.nodes for v in [*n.inputs, *n.outputs] if v)}
+        self.lent = {*self.inputs, *self.graph.constants, *self.sized}
+        self.cells = {v for v in self.used if not is_array(self.facts[v])}
+        self.within = {v: v for v in self.used}
+        self._views()
+        self.home: dict[str, str] = {}
+        self.copies = [o for o in self.outputs if not self._claim(o)]
+        self._write_over()
+        self.root = {v: self._root(v) for v in self.used}
+        self.conflicts = self._conflicts()
+        self.calls = [(self._maker(n, bodies.get(id(n), {})), n) for n in self.nodes if not self._is_view(n)]
+        self.labels = [label(n) for _, n in self.calls] + [f"output {o}" for o in self.copies]
+        self.addresses = {c.ctypes.data for k, c in self.graph.constants.items() if k in self.used and k not in self.cells}
+        self.distinct = sorted({self.facts[v].shape or () for v in self.used - self.cells}, key=str)
+        self.dtypes = {v: self.facts[v].dtype for v in self.used - self.cells}
+
+    def _live(self) -> list[Node]:
+        """The nodes that a run needs: values made of sizes need none."""
+        needed, live = {*self.outputs}, []
+        for n in reversed(self.graph.nodes):
+            if any(o in needed and o not in self.sized for o in n.outputs):
+                live.append(n)
+                needed.update(n.inputs)
+        return live[::-1]
+
+    def _is_view(self, node: Node) -> bool:
+        return node.op.view is not None and node.inputs[node.op.view] not in self.cells
+
+    def _views(self) -> None:
+        for n in self.nodes:
+            if self._is_view(n) and n.op.view is not None:
+                self.within[n.outputs[0]] = n.inputs[n.op.view]
+
+    def _root(self, value: str) -> str:
+        while self.within[value] != value:
+            self.within[value] = value = self.within[self.within[value]]
+        return value
+
+    def _claim(self, output: str) -> bool:
+        """Let an output's storage be the caller's; what is fed, constant or wanted twice has to be copied there."""
+        root = self._root(output)
+        if root in self.lent or root in self.home:
+            return False
+        self.home[root] = output
+        return True
+
+    def _write_over(self) -> None:
+        """Let operators that may do so write over an input that dies there and has the result's shape and type."""
+        last = {self._root(i): k for k, n in enumerate(self.nodes) for i in n.inputs if i}
+        for k, n in enumerate(self.nodes):
+            for i in (n.inputs[p] for p in n.op.inplace if p < len(n.inputs) and n.inputs[p]):
+                root, mine = self._root(i), self._root(n.outputs[0])
+                alike = (self.facts[i].shape, self.facts[i].type) == (self.facts[mine].shape, self.facts[mine].type)
+                twice = any(v and v != i and self._root(v) == root for v in n.inputs)
+                if alike and not twice and last[root] == k and root not in self.lent | self.home.keys() | self.cells:
+                    self.within[mine], last[root] = root, last.get(mine, k)
+                    if mine in self.home:
+                        self.home[root] = self.home.pop(mine)
+                    break
+
+    def _conflicts(self) -> dict[str, set[str]]:
+        """For every root in the arena, those alive at the same time."""
+        born: dict[str, int] = {}
+        last: dict[str, int] = {}
+        for k, n in enumerate(self.nodes):
+            for root in (self.root[v] for v in [*n.outputs, *n.inputs] if v):
+                born.setdefault(root, k)
+                last[root] = k
+        found: dict[str, set[str]] = {}
+        alive: list[str] = []
+        for r in sorted(born.keys() - self.lent - self.home.keys() - self.cells, key=lambda r: born[r]):
+            alive = [a for a in alive if last[a] >= born[r]]
+            found[r] = set(alive)
+            for a in alive:
+                found[a].add(r)
+            alive.append(r)
+        return found
+
+    def _maker(self, node: Node, bodies: dict[str, Any]) -> Callable[..., Any]:
+        """From arrays and ``out`` to a step: the function's own, or its call put off."""
+        attributes = {**node.attributes, **bodies}
+        if any(v in self.cells for v in [*node.inputs, *node.outputs]):
+            return partial(put_off, partial(call, node, attributes=attributes, constant=self.settings.constant))
+        given = extras(node, self.settings.constant)
+        if "out" not in node.op.wants:
+            return partial(put_off, lambda arrays: results(node.op.run(*arrays, **attributes, **given)))
+        several = node.schema.several
+        return lambda arrays, outs: node.op.run(*arrays, **attributes, **given, out=outs if several else outs[0])
+
+    def sizes(self, shapes: Sequence[tuple[int, ...] | None]) -> dict[str, int] | str:
+        """The numbers of the named sizes, given the shapes of the inputs; or what contradicts the facts."""
+        known: dict[str, int] = {}
+        for name, shape in zip(self.inputs, shapes, strict=True):
+            want = self.facts[name].shape
+            if want is None or shape is None:
+                continue
+            if len(want) != len(shape) or any((known.setdefault(d.text, n) if isinstance(d, Dim) else d) != n
+                                              for d, n in zip(want, shape, strict=True)):
+                return f"{name}: {list(shape)} given where {list(want)} is due"
+        return known
+
+    def bind(self, feeds: Sequence[Any]) -> Program:
+        """A program for feeds of these shapes."""
+        known = self.sizes([getattr(f, "shape", None) for f in feeds])
+        if isinstance(known, str):
+            raise RunError(known)
+        numbers = {s: tuple([d if type(d) is int else number(d, known) for d in s]) for s in self.distinct}
+        shapes = {v: numbers[self.facts[v].shape or ()] for v in self.dtypes}
+        memory, sized = self._constants(known)
+        slots = [self._slot(i, shapes, f) for i, f in zip(self.inputs, feeds, strict=True)]
+        outs = [self._slot(o, shapes) for o in self.outputs]
+        memory.update(zip(self.inputs, slots, strict=True))
+        for o, slot in zip(self.outputs, outs, strict=True):
+            if o not in self.copies:
+                memory[self.root[o]] = slot if o in self.cells else slot.reshape(shapes[self.root[o]])
+        memory |= {v: Cell() for v in self.cells - memory.keys()}
+        arena = self._arena(shapes, memory)
+        for v, root in self.root.items():
+            if v not in memory:
+                memory[v] = memory[root] if shapes[v] == shapes[root] else memory[root].reshape(shapes[v])
+        steps = self._steps(memory)
+        steps += [put_off(list, [memory[o]], [s]) if o in self.cells else copied(memory[o], s)
+                  for o, s in zip(self.outputs, outs, strict=True) if o in self.copies]
+        return Program(steps, self.labels, [*slots, *outs], len(slots), arena, self.addresses | sized, self.settings.threads,
+                       self.settings.cancel)
+
+    def _slot(self, value: str, shapes: dict[str, tuple[int, ...]], feed: Any = None) -> Any:
+        """A stand-in for an array of the caller's."""
+        return Cell(getattr(feed, "shape", None)) if value in self.cells else np.empty(shapes[value], self.dtypes[value])
+
+    def _constants(self, known: dict[str, int]) -> tuple[dict[str, Any], set[int]]:
+        """What stands still during a run, and the addresses of what was made for this signature: values made of sizes."""
+        memory: dict[str, Any] = {"": None}
+        for k, c in self.graph.constants.items():
+            if k in self.used:
+                memory[k] = c
+                if k in self.cells:
+                    memory[k] = Cell()
+                    memory[k].value = c
+        sized = self.sized & self.used
+        for k in sized:
+            value = self.facts[k].value
+            if value.dtype == object:
+                value = np.array([number(d, known) for d in value.ravel()], self.dtypes[k]).reshape(value.shape)
+            memory[k] = np.ascontiguousarray(value, self.dtypes[k]).reshape(np.shape(value))
+        return memory, {memory[k].ctypes.data for k in sized}
+
+    def _arena(self, shapes: dict[str, tuple[int, ...]], memory: dict[str, Any]) -> np.ndarray:
+        """Lay the roots that nobody else houses into one block."""
+        sizes = {}
+        for r in self.conflicts:
+            size = self.dtypes[r].itemsize
+            for d in shapes[r]:
+                if d < 0:
+                    raise RunError(f"{self._origin(r)}: its result would have the shape {list(shapes[r])}")
+                size *= d
+            sizes[r] = -(-size // LINE) * LINE
+        offsets, total = arranged(sizes, self.conflicts)
+        try:
+            arena = np.empty(total + LINE, np.uint8)
+        except (MemoryError, ValueError):
+            raise RunError(f"the values between the operators need {total / 2**30:.1f} GiB at once, more than there is") from None
+        start = -arena.ctypes.data % LINE
+        for r, offset in offsets.items():
+            memory[r] = np.ndarray(shapes[r], self.dtypes[r], arena, start + offset)
+        return arena
+
+    def _origin(self, value: str) -> str:
+        return next(label(n) for n in self.nodes if value in n.outputs)
+
+    def _steps(self, memory: dict[str, Any]) -> list[Any]:
+        """Every call, bound to where its values live."""
+        steps = []
+        for make, node in self.calls:
+            try:
+                steps.append(make([memory[i] for i in node.inputs], [memory[o] for o in node.outputs]))
+            except InterpError:
+                raise
+            except Exception as e:
+                raise RunError(f"{label(node)}: {e}") from e
+        return steps
+
+
+def is_array(fact: Fact) -> bool:
+    """Whether a value is a plain array, which compiled steps may touch."""
+    return DTYPE.get(fact.type, OBJECT) != OBJECT
+
+
+def put_off(run: Callable[[list[Any]], list[Any]], arrays: list[Any], outs: list[Any]) -> Later:
+    """A Python step: it opens the cells among its inputs and stores what ``run`` returns."""
+    n = len(outs)
+
+    def later(*all_: Any) -> None:
+        made = run([a.value if isinstance(a, Cell) else a for a in all_[n:]])
+        for out, value in zip(all_, made, strict=False):
+            if isinstance(out, Cell):
+                out.value = value
+            elif out is not None:
+                store(out, value)
+
+    return Later(later, *outs, *arrays)
+
+
+def store(out: np.ndarray, value: Any) -> None:
+    """Put a function's result where the program wants it, if it is what was announced."""
+    value = np.asarray(value)
+    if value.shape != out.shape or value.dtype != out.dtype:
+        raise ValueError(f"its result is {value.dtype}{list(value.shape)} where {out.dtype}{list(out.shape)} was announced")
+    out[...] = value
+
+
+def arranged(sizes: dict[str, int], conflicts: dict[str, set[str]]) -> tuple[dict[str, int], int]:
+    """Offsets for all, the largest first, each in the lowest gap between those alive beside it; and the whole size."""
+    offsets: dict[str, int] = {}
+    for r in sorted(sizes, key=lambda r: sizes[r], reverse=True):
+        at = 0
+        for low, high in sorted((offsets[c], offsets[c] + sizes[c]) for c in conflicts[r] if c in offsets):
+            if low - at >= sizes[r]:
+                break
+            at = max(at, high)
+        offsets[r] = at
+    return offsets, max((offsets[r] + sizes[r] for r in sizes), default=0)
