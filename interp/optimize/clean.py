@@ -1,0 +1,32 @@
+"""Removes what no output needs: nodes, optional outputs, constants."""
+from dataclasses import replace
+from typing import Any
+
+from ..graph import Graph, Node
+
+
+def clean(graph: Graph) -> Graph:
+    """The graph without dead nodes and unused constants; outputs that nobody reads lose their names where they may."""
+    needed, kept = {v.name for v in graph.outputs}, []
+    for node in reversed(graph.nodes):
+        if any(o in needed for o in node.outputs if o):
+            node = replace(node, outputs=outputs(node, needed), attributes={k: inner(v) for k, v in node.attributes.items()})
+            kept.append(node)
+            needed.update(node.inputs)
+    return replace(graph, nodes=kept[::-1], constants={k: c for k, c in graph.constants.items() if k in needed})
+
+
+def outputs(node: Node, needed: set[str]) -> list[str]:
+    """The outputs of a node; an optional one that nobody reads is not asked for."""
+    named = []
+    for i, o in enumerate(node.outputs):
+        parameter = node.schema.parameter(node.schema.outputs, i)
+        named.append("" if o not in needed and parameter is not None and parameter.optional else o)
+    while named and not named[-1]:
+        named.pop()
+    return named
+
+
+def inner(value: Any) -> Any:
+    """Cleans a sub-graph; anything else stays."""
+    return clean(value) if isinstance(value, Graph) else value

@@ -1,0 +1,56 @@
+"""Works out what depends on constants alone, once, when the model is loaded."""
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..call import call
+from ..errors import InterpError
+from ..graph import Graph, Node
+
+MOST = 2**30  # bytes that folding may add to a model; beyond, nodes are left to the run
+
+
+def fold(graph: Graph) -> Graph:
+    """The graph with every node whose inputs are constant replaced by its results. Random nodes and those with bodies stay."""
+    constants, nodes, room = dict(graph.constants), [], MOST
+    for node in graph.nodes:
+        found = None
+        if not node.bodies and not node.schema.random and all(not i or i in constants for i in node.inputs):
+            found = folded(node, constants, room)
+        if found is None:
+            node = with_constants(node, constants) if node.captured else node
+            nodes.append(replace(node, attributes={**node.attributes, **{k: fold(b) for k, b in node.bodies.items()}}))
+        else:
+            constants |= found
+            room -= sum(map(size, found.values()))
+    return replace(graph, nodes=nodes, constants=constants)
+
+
+def folded(node: Node, constants: dict[str, Any], room: int) -> dict[str, Any] | None:
+    """The results of a node; None where it fails, so that the run reports it, or where they would be too large."""
+    arrays = [constants[i] if i else None for i in node.inputs]
+    try:
+        made = call(node, arrays, node.attributes, most=room)
+    except InterpError:
+        return None
+    return {o: own(m) for o, m in zip(node.outputs, made, strict=False) if o}
+
+
+def with_constants(node: Node, constants: dict[str, Any]) -> Node:
+    """The node with outer values that turned out constant inside its bodies, not among what they capture."""
+    split = len(node.inputs) - node.captured
+    found = {i: constants[i] for i in node.inputs[split:] if i in constants}
+    kept = [i for i in node.inputs[split:] if i not in found]
+    bodies = {k: replace(b, inputs=[v for v in b.inputs if v.name not in found], captured=len(kept),
+                         constants={**b.constants, **found}) for k, b in node.bodies.items()}
+    return replace(node, inputs=node.inputs[:split] + kept, captured=len(kept), attributes={**node.attributes, **bodies})
+
+
+def own(value: Any) -> Any:
+    """A contiguous array; a view of a constant stays one, because constants are never written."""
+    return np.ascontiguousarray(value).reshape(value.shape) if isinstance(value, np.ndarray) else value
+
+
+def size(value: Any) -> int:
+    return value.nbytes if isinstance(value, np.ndarray) else 0
