@@ -1,1 +1,39 @@
 """An ONNX runtime that people can read: `interp.load("model.onnx").run(None, feeds)`."""
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import errors as errors
+    from .errors import InputError as InputError
+    from .errors import InterpError as InterpError
+    from .errors import ModelError as ModelError
+    from .errors import RunError as RunError
+    from .errors import Unsupported as Unsupported
+    from .errors import UsageError as UsageError
+    from .ops import standard as standard
+    from .registry import Op as Op
+    from .registry import Registry as Registry
+    from .registry import op as op
+    from .session import Session as Session
+    from .session import load as load
+
+# Where each public name stands; imported on first use, so that `import interp` stays light.
+_HOMES = {
+    "load": "session", "Session": "session", "op": "registry", "Op": "registry", "Registry": "registry", "standard": "ops",
+    "InterpError": "errors", "UsageError": "errors", "ModelError": "errors", "Unsupported": "errors", "InputError": "errors",
+    "RunError": "errors",
+}
+__all__ = [*_HOMES, "errors", "directml"]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("errors", "directml", "types"):
+        return import_module(f".{name}", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,119 @@
+"""Control flow: If and Loop. A body is a program of its own; without Python steps it runs inside its parent's loop."""
+import numpy as np
+
+from ..dims import Fact, fresh, larger
+from ..kernels import control
+from ..kernels.step import Later
+from ..registry import op
+
+ROUNDS = 4  # in which a loop's carried shapes settle, or are given up
+
+
+def common(a, b):
+    """What is known of a value that may be either of two."""
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+        return Fact(a.type)
+    return Fact(a.type, tuple(m if m == n else fresh() for m, n in zip(a.shape, b.shape, strict=True)))
+
+
+def either(cond, *captured, then_branch, else_branch):
+    """The shapes on which both branches agree; where they differ, only a run tells."""
+    return [common(a, b) for a, b in zip(then_branch.infer(captured), else_branch.infer(captured), strict=True)]
+
+
+@op("If", 1, 25, shape=either)
+def if_(cond, *captured, then_branch, else_branch, out):
+    """One of two bodies; compiled ones write their results straight into ``out``."""
+    captured = list(captured)
+    if out is not None and all(o is not None for o in out):
+        bodies = [b.program(captured) for b in (then_branch, else_branch)]
+        if all(bodies):
+            return control.choose(cond, *bodies, captured + out)
+    return Later(branch, cond, then_branch, else_branch, out and len(out), *captured, *(out or ()))
+
+
+def branch(cond, then_branch, else_branch, wanted, *arrays):
+    """Run one of two bodies from Python."""
+    if cond.size != 1:
+        raise ValueError(f"the condition has {cond.size} elements, not one")
+    n = len(arrays) - (wanted or 0)
+    body = then_branch if cond.item() else else_branch
+    return tuple(body.run(list(arrays[:n]), list(arrays[n:]) if wanted else None))
+
+
+def repeated(M, cond, *values, body):
+    """What is carried keeps the sizes that no iteration changes; a scan output has a row an iteration, where those are known."""
+    n = len(values) - body.captured
+    always = cond is None or cond.value is not None and bool(cond.value)
+    go = Fact("tensor(bool)", (), cond.value if always and cond is not None else None)
+    carried = [Fact(v.type, v.shape) for v in values[:n]]
+    for _ in range(ROUNDS):
+        made = body.infer([Fact("tensor(int64)", ()), go, *carried, *values[n:]])
+        settled = [common(a, b) for a, b in zip(carried, made[1:1 + n], strict=True)]
+        if [f.shape for f in settled] == [f.shape for f in carried]:
+            break
+        carried = settled
+    else:
+        carried = [Fact(v.type) for v in values[:n]]
+        made = body.infer([Fact("tensor(int64)", ()), go, *carried, *values[n:]])
+    goes_on = always and made[0].value is not None and bool(made[0].value)
+    count = larger(M.sizes[0], 0) if M is not None and M.sizes and goes_on else fresh()
+    scans = [Fact(f.type, None if f.shape is None else (count, *f.shape)) for f in made[1 + n:]]
+    return [*carried, *scans]
+
+
+@op("Loop", 1, 25, shape=repeated)
+def loop(M, cond, *values, body, out):
+    """A body over and over; what is carried alternates between two buffers, a scan output gets a row an iteration."""
+    n = len(values) - body.captured
+    carried, captured = list(values[:n]), list(values[n:])
+    if out is not None:
+        made = compiled(M, cond, carried, captured, body, out)
+        if made is not None:
+            return made
+    return Later(iterated, M, cond, n, body, out and len(out), *values, *(out or ()))
+
+
+def compiled(M, cond, carried, captured, body, out):
+    """The loop as a step, where the body needs no interpreter and every value keeps its size."""
+    n = len(carried)
+    if any(o is None for o in out) or any(a.shape != o.shape for a, o in zip(carried, out, strict=False)):
+        return None
+    feeds = [np.zeros((), np.int64), np.zeros((), np.bool_), *carried, *captured]
+    program = body.program(feeds)
+    if program is None:
+        return None
+    return control.repeat(M, cond, carried, captured, out[:n], out[n:], program)
+
+
+def iterated(M, cond, n, body, wanted, *arrays):
+    """Run the loop from Python: sizes may change from one iteration to the next."""
+    values, outs = list(arrays[:len(arrays) - (wanted or 0)]), arrays[len(arrays) - (wanted or 0):]
+    carried, captured, rows = values[:n], values[n:], []
+    go, done = cond is None or bool(np.asarray(cond).item()), 0
+    limit = None if M is None else int(np.asarray(M).item())
+    while go and (limit is None or done < limit):
+        made = body.run([np.array(done, np.int64), np.array(go), *carried, *captured])
+        go, carried, done = bool(np.asarray(made[0]).item()), made[1:1 + n], done + 1
+        rows.append(made[1 + n:])
+    scans = [stacked([r[k] for r in rows], body, 1 + n + k) for k in range(len(body.outputs) - 1 - n)]
+    found = [*(duplicate(c) if not done else c for c in carried), *scans]
+    for out, value in zip(outs, found, strict=False):
+        if out is not None:
+            if out.shape != value.shape:
+                raise ValueError(f"a result is {list(value.shape)} where {list(out.shape)} was inferred")
+            out[...] = value
+    return tuple(found)
+
+
+def stacked(rows, body, k):
+    """A scan output: a row an iteration; of none, an empty array of the sizes that are known."""
+    if rows:
+        return np.stack(rows)
+    fact = body.fact(k)
+    return np.empty((0, *(d if isinstance(d, int) else 0 for d in fact.shape or ())), fact.dtype)
+
+
+def duplicate(value):
+    """A value that no longer shares storage with the caller's."""
+    return value.copy() if isinstance(value, np.ndarray) else value
