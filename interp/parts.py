@@ -62,9 +62,7 @@ class Model:
         self.parts: list[Any] = []
         self.scope = Scope(graph)
         self.scope.infer(self.given)
-        self._cut()
-        only = self.parts[0] if len(self.parts) == 1 else None
-        self.whole = only if only and (only.inputs, only.outputs) == (self.inputs, self.outputs) else None
+        self.whole = None if self._cut() else Bound(graph, self.given, settings)
 
     def accepts(self, feeds: Sequence[Any]) -> bool:
         """Whether feeds have the shapes that the graph was planned for."""
@@ -78,8 +76,8 @@ class Model:
                     return False
         return True
 
-    def _cut(self) -> None:
-        """Part the nodes: a stretch ends before a node that needs the data, and where not even ranks are known."""
+    def _cut(self) -> bool:
+        """Part the nodes, where anything parts them: what needs the data, or follows where not even ranks are known."""
         stretch: list[Node] = []
         facts = self.scope.facts
         bodies = bodies_of(self.scope, self.settings)
@@ -87,14 +85,16 @@ class Model:
             if any(rankless(facts[i]) for i in node.inputs if i):
                 self._add(stretch, Bound)
                 self._add(self.graph.nodes[k:], Body)
-                return
+                return True
             if needs_data(node, facts):
                 self._add(stretch, Bound)
                 self.parts.append(Unbound(node, bodies.get(id(node), {}), self.settings))
                 stretch = []
             else:
                 stretch.append(node)
-        self._add(stretch, Bound)
+        if self.parts:
+            self._add(stretch, Bound)
+        return bool(self.parts)
 
     def _add(self, nodes: list[Node], kind: type[Bound] | type[Body]) -> None:
         """A part of some nodes: it reads what others made, and leaves what others or the caller want."""
@@ -115,19 +115,20 @@ class Model:
         todo = [i for n in nodes for i in n.inputs]
         while todo:
             maker = makers.get(i := todo.pop())
-            if maker is not None and id(maker) not in chosen and i in self.scope.facts and self.scope.facts[i].value is not None:
+            fact = self.scope.facts.get(i)
+            if maker is not None and id(maker) not in chosen and fact is not None and fact.value is not None:
                 chosen.add(id(maker))
                 todo += maker.inputs
         return [n for n in self.graph.nodes if id(n) in chosen]
 
     def program(self, feeds: list[Any]) -> Program | None:
         """A compiled program for feeds like these; None where a run needs the interpreter or the data."""
-        made = self.whole.bind(feeds) if isinstance(self.whole, Bound) else None
+        made = self.whole.bind(feeds) if self.whole else None
         return made if made is not None and made.compiled else None
 
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
         """The outputs for feeds, in the graph's order; written into ``outs`` where given."""
-        if isinstance(self.whole, Bound):
+        if self.whole:
             return self.whole.run(feeds, outs)
         values = {**self.graph.constants, **dict(zip(self.inputs, feeds, strict=True)), "": None}
         ours: set[str] = set()
@@ -159,7 +160,7 @@ class Body:
         known = len(given) == len(graph.inputs) and not any(map(rankless, given))
         self.general = Model(graph, localised(given)[0], settings) if known else None
         self.special: OrderedDict[tuple, Model] = OrderedDict()
-        self.whole = self.general.whole if self.general and isinstance(self.general.whole, Bound) else None
+        self.whole = self.general.whole if self.general else None
 
     def model(self, feeds: list[Any]) -> Model:
         """The graph as planned for feeds like these."""
@@ -189,7 +190,8 @@ class Body:
 
 def bodies_of(scope: Scope, settings: Settings) -> dict[int, dict[str, Body]]:
     """What stands for the sub-graphs of each node, planned for what inference found of their inputs."""
-    return {key: {k: Body(s.graph, s.given, settings) for k, s in scopes.items()} for key, scopes in scope.bodies.items() if scopes}
+    return {node: {k: Body(s.graph, s.given, settings) for k, s in scopes.items()}
+            for node, scopes in scope.bodies.items() if scopes}
 
 
 def rankless(fact: Fact) -> bool:

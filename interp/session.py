@@ -38,8 +38,8 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
     ``model`` is a path, the bytes of a file, or a ModelProto. ``threads``: how many work for one run (default: what the
     process may use, by affinity and cgroup). ``registry``: operators, by default the standard ones; a layer of your own is
     ``Registry(standard).add(...)``. ``optimize``: 0 (or False) runs the graph as written, 1 drops what is not needed, 2 also
-    folds constants. ``precision="exact"`` keeps to kernels that sum directly. ``trusted``: folders, beside the model's own, from which
-    external data may come. Raises ModelError, Unsupported or UsageError.
+    folds constants. ``precision="exact"`` keeps to kernels that sum directly. ``trusted``: folders, beside the model's own,
+    from which external data may come. Raises ModelError, Unsupported or UsageError.
     """
     from .loading import load as read
 

@@ -96,7 +96,8 @@ def iterated(M, cond, n, body, wanted, *arrays):
         made = body.run([np.array(done, np.int64), np.array(go), *carried, *captured])
         go, carried, done = bool(np.asarray(made[0]).item()), made[1:1 + n], done + 1
         rows.append(made[1 + n:])
-    scans = [stacked([r[k] for r in rows], body, 1 + n + k) for k in range(len(body.outputs) - 1 - n)]
+    scans = [stacked([r[k] for r in rows], body, 1 + n + k, outs[n + k] if outs else None)
+             for k in range(len(body.outputs) - 1 - n)]
     found = [*(duplicate(c) if not done else c for c in carried), *scans]
     for out, value in zip(outs, found, strict=False):
         if out is not None:
@@ -106,10 +107,12 @@ def iterated(M, cond, n, body, wanted, *arrays):
     return tuple(found)
 
 
-def stacked(rows, body, k):
+def stacked(rows, body, k, out):
     """A scan output: a row an iteration; of none, an empty array of the sizes that are known."""
     if rows:
         return np.stack(rows)
+    if out is not None:
+        return out
     fact = body.fact(k)
     return np.empty((0, *(d if isinstance(d, int) else 0 for d in fact.shape or ())), fact.dtype)
 
