@@ -7,6 +7,7 @@ FAMILIES: tuple[str, ...] = (
     "activation",
     "control",
     "elementwise",
+    "matmul",
 )
 
 standard = Registry()

@@ -1,0 +1,24 @@
+/* Matrix products of float and of double. */
+#include "hot/gemm.h"
+
+#define REAL float
+#include "hot/product.h"
+#undef REAL
+#define REAL double
+#include "hot/product.h"
+#undef REAL
+
+static void cut(ProductCall *call, size_t size, int threads) {
+    const Product *how = call->how;
+    call->columns = PANEL_BLOCK * PANEL_BYTES / (ptrdiff_t)size;
+    call->column_blocks = pieces(how->n, call->columns);
+    call->rows = row_share(how->m, how->batch * call->column_blocks, threads);
+    call->row_blocks = pieces(how->m, call->rows);
+    call->count = how->batch * call->column_blocks * call->row_blocks;
+    call->cost = nanoseconds(call->rows * lesser(call->columns, how->n), how->k, size);
+}
+
+const GemmLoops LOOPS(gemm) = {
+    PANEL_BYTES / sizeof(float), PANEL_BYTES / sizeof(double), (PANEL_BLOCK + 1) * DEPTH * PANEL_BYTES,
+    float_pack, double_pack, cut, float_pieces, double_pieces,
+};

@@ -1,0 +1,120 @@
+/* Matrix products for one element type, REAL. Included once for each. */
+#include "hot/tile.h"
+
+/* One panel: `n` columns of b, zeros beyond them. */
+ALWAYS void OF(pack_panel)(const REAL *b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t k, ptrdiff_t n, REAL *out) {
+    if (column == 1 && n == COLUMNS) {
+        for (ptrdiff_t l = 0; l < k; l++)
+            memcpy(out + l * COLUMNS, b + l * row, COLUMNS * sizeof(REAL));
+        return;
+    }
+    if (n < COLUMNS)
+        memset(out, 0, k * COLUMNS * sizeof(REAL));
+    for (ptrdiff_t j = 0; j < n; j++)
+        for (ptrdiff_t l = 0; l < k; l++)
+            out[l * COLUMNS + j] = b[l * row + j * column];
+}
+
+static void OF(pack)(const REAL *b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t k, ptrdiff_t n, REAL *out) {
+    for (ptrdiff_t j = 0; j < n; j += COLUMNS)
+        OF(pack_panel)(b + j * column, row, column, k, lesser(COLUMNS, n - j), out + j * k);
+}
+
+/* A single row against several panels at once: the panels are read once, and nothing else counts. */
+static void OF(gemv)(const REAL *a, ptrdiff_t along, const OF(Factor) *b, ptrdiff_t depth, const OF(Epilogue) *e, ptrdiff_t j) {
+    OF(vector) sum[GEMV_PANELS][2];
+    const REAL *row[GEMV_PANELS];
+#pragma GCC unroll 4
+    for (int p = 0; p < GEMV_PANELS; p++) {
+        sum[p][0] = sum[p][1] = (OF(vector)){0};
+        row[p] = b->at + (j / COLUMNS + p) * b->step;
+    }
+    for (ptrdiff_t k = 0; k < depth; k++) {
+        OF(vector) f = OF(spread)(a[k * along]);
+#pragma GCC unroll 4
+        for (int p = 0; p < GEMV_PANELS; p++) {
+            sum[p][0] += f * OF(load)(row[p] + k * b->along);
+            sum[p][1] += f * OF(load)(row[p] + k * b->along + LANES);
+        }
+    }
+#pragma GCC unroll 4
+    for (int p = 0; p < GEMV_PANELS; p++)
+        OF(finish_row)(e, 0, j + p * COLUMNS, sum[p], COLUMNS);
+}
+
+/* Many rows: blocks of them, each small enough for the second-level cache. */
+static void OF(blocks)(const OF(Factor) *a, const OF(Factor) *b, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth,
+                       const OF(Epilogue) *e) {
+    for (ptrdiff_t i = 0; i < rows; i += ROW_BLOCK) {
+        OF(Factor) part = *a;
+        OF(Epilogue) moved = OF(from)(e, i, 0);
+        part.at += i / ROWS * a->step;
+        OF(block)(&part, b, lesser(ROW_BLOCK, rows - i), columns, depth, &moved);
+    }
+}
+
+/* Sums over `depth` products for a block of the result. */
+static void OF(part)(const OF(Factor) *a, const OF(Factor) *b, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth,
+                     const OF(Epilogue) *e) {
+    ptrdiff_t j = 0;
+    if (rows == 1)
+        for (; columns - j >= GEMV_PANELS * COLUMNS; j += GEMV_PANELS * COLUMNS)
+            OF(gemv)(a->at, a->along, b, depth, e, j);
+    OF(Factor) rest = *b;
+    OF(Epilogue) moved = OF(from)(e, 0, j);
+    rest.at += j / COLUMNS * b->step;
+    OF(blocks)(a, &rest, rows, columns - j, depth, &moved);
+}
+
+/* The same where b is as a run brings it: packed into scratch, or read where it lies if too few rows would use the copy. */
+static void OF(part_unpacked)(const Product *how, const REAL *b, const OF(Factor) *a, ptrdiff_t rows, ptrdiff_t columns,
+                              ptrdiff_t depth, const OF(Epilogue) *e, REAL *scratch) {
+    ptrdiff_t direct = how->b_column == 1 && rows <= DIRECT_ROWS ? columns / COLUMNS * COLUMNS : 0;
+    if (direct) {
+        OF(Factor) plain = {b, COLUMNS, 1, how->b_row};
+        OF(part)(a, &plain, rows, direct, depth, e);
+    }
+    if (direct < columns) {
+        OF(Factor) panels = {scratch, depth * COLUMNS, 1, COLUMNS};
+        OF(Epilogue) moved = OF(from)(e, 0, direct);
+        OF(pack)(b + direct * how->b_column, how->b_row, how->b_column, depth, columns - direct, scratch);
+        OF(part)(a, &panels, rows, columns - direct, depth, &moved);
+    }
+}
+
+/* A block of the result, of one of the batch: chains of at most DEPTH products, added up in y. */
+static void OF(piece)(const ProductCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t columns,
+                      void *scratch) {
+    const Product *how = call->how;
+    const REAL *a = (const REAL *)call->a + how->a_at[batch] + i * how->a_row;
+    OF(Epilogue) all = {(REAL *)call->y + batch * how->m * how->n, how->n, call->c, how->c_row, how->c_column,
+                        (REAL)how->alpha, (REAL)how->beta, true};
+    OF(Epilogue) e = OF(from)(&all, i, j);
+    ptrdiff_t most = even_piece(how->k, DEPTH), k = 0;
+    do {
+        ptrdiff_t depth = lesser(most, how->k - k);
+        OF(Factor) left = {a + k * how->a_column, ROWS * how->a_row, how->a_row, how->a_column};
+        if (how->panels) {
+            const REAL *panels = (const REAL *)how->panels + how->b_at[batch] + j * how->k;
+            OF(Factor) right = {panels + k * COLUMNS, how->k * COLUMNS, 1, COLUMNS};
+            OF(part)(&left, &right, rows, columns, depth, &e);
+        } else {
+            const REAL *b = (const REAL *)call->b + how->b_at[batch] + k * how->b_row + j * how->b_column;
+            OF(part_unpacked)(how, b, &left, rows, columns, depth, &e, scratch);
+        }
+        e.first = false;
+        k += depth;
+    } while (k < how->k);
+}
+
+static int OF(pieces)(const void *args, ptrdiff_t begin, ptrdiff_t end, void *scratch) {
+    const ProductCall *call = args;
+    const Product *how = call->how;
+    for (ptrdiff_t item = begin; item < end; item++) {
+        ptrdiff_t i = item % call->row_blocks * call->rows, rest = item / call->row_blocks;
+        ptrdiff_t j = rest % call->column_blocks * call->columns;
+        OF(piece)(call, rest / call->column_blocks, i, j, lesser(call->rows, how->m - i), lesser(call->columns, how->n - j),
+                  scratch);
+    }
+    return 0;
+}

@@ -1,0 +1,184 @@
+/* The micro-kernel of matrix products for one element type, REAL: a tile of ROWS x COLUMNS sums kept in registers.
+   Included once for each type. Factors are addressed by strides, so that packed panels, plain matrices and transposed
+   ones are all read by the same loop. */
+#ifndef INTERP_HOT_TILE_H
+#define INTERP_HOT_TILE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include "hot/isa.h"
+
+#if defined(__AVX2__)
+enum { VECTOR = 32, ROWS = 6 }; /* the vector's bytes; twelve sums, two of b and one of a fill sixteen registers */
+#else
+enum { VECTOR = 16, ROWS = 4 };
+#endif
+enum {
+    PANEL_BYTES = 2 * VECTOR,
+    DEPTH = 256,       /* products in one chain of sums; longer ones are split, for the caches and for accuracy */
+    ROW_BLOCK = 96,    /* rows of the first factor that stay in the second-level cache; a multiple of ROWS */
+    DIRECT_ROWS = 18,  /* up to so many rows, reading a factor where it lies beats packing it */
+    PANEL_BLOCK = 12,  /* panels of the second factor that do */
+    GEMV_PANELS = 4,   /* panels that a single row meets at once: enough sums to hide the latency of the adder */
+};
+
+#define OF(name) JOINED(REAL, name)
+#define ALWAYS static inline __attribute__((always_inline))
+
+static inline ptrdiff_t lesser(ptrdiff_t a, ptrdiff_t b) {
+    return a < b ? a : b;
+}
+
+static inline ptrdiff_t pieces(ptrdiff_t whole, ptrdiff_t most) {
+    return most ? (whole + most - 1) / most : 0;
+}
+
+/* The length of the pieces of `whole`, as equal as they can be, none longer than `most`. */
+static inline ptrdiff_t even_piece(ptrdiff_t whole, ptrdiff_t most) {
+    return whole > most ? pieces(whole, pieces(whole, most)) : whole;
+}
+
+/* How many rows an item has: all of them, or fewer where the blocks of columns are too few for the threads. */
+static inline ptrdiff_t row_share(ptrdiff_t rows, ptrdiff_t blocks, int threads) {
+    ptrdiff_t groups = pieces(rows, ROWS);
+    if (threads < 2 || !groups || !blocks)
+        return groups * ROWS;
+    return pieces(groups, lesser(pieces(4 * threads, blocks), groups)) * ROWS;
+}
+
+/* What so many sums of `depth` products take, roughly. */
+static inline ptrdiff_t nanoseconds(ptrdiff_t sums, ptrdiff_t depth, size_t size) {
+    return 1 + (ptrdiff_t)((double)sums * (double)(depth + 8) * (double)size / (5.0 * VECTOR));
+}
+#endif
+
+#define LANES ((ptrdiff_t)(VECTOR / sizeof(REAL)))
+#define COLUMNS (2 * LANES)
+
+typedef REAL OF(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REAL)), may_alias));
+
+/* A factor in groups of rows (the first) or of columns (the second): `step` from one group to the next, `cross` within a
+   group, `along` from one product of a sum to the next. */
+typedef struct {
+    const REAL *at;
+    ptrdiff_t step, cross, along;
+} OF(Factor);
+
+/* Where sums go, and what becomes of them: y = alpha * sums + beta * c at first, y += alpha * sums after that. */
+typedef struct {
+    REAL *y;
+    ptrdiff_t y_row;
+    const REAL *c; /* or NULL */
+    ptrdiff_t c_row, c_column; /* 0 where c repeats; c_column is else 1 */
+    REAL alpha, beta;
+    bool first;
+} OF(Epilogue);
+
+ALWAYS OF(vector) OF(load)(const REAL *x) {
+    return *(const OF(vector) *)x;
+}
+
+ALWAYS void OF(store)(REAL *y, OF(vector) v) {
+    *(OF(vector) *)y = v;
+}
+
+ALWAYS OF(vector) OF(spread)(REAL x) {
+    return x - (OF(vector)){0};
+}
+
+/* One vector of one row, at row i and column j. */
+ALWAYS void OF(finish)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, OF(vector) sum) {
+    REAL *y = e->y + i * e->y_row + j;
+    sum *= OF(spread)(e->alpha);
+    if (!e->first)
+        sum += OF(load)(y);
+    else if (e->c) {
+        const REAL *c = e->c + i * e->c_row + j * e->c_column;
+        sum += OF(spread)(e->beta) * (e->c_column ? OF(load)(c) : OF(spread)(*c));
+    }
+    OF(store)(y, sum);
+}
+
+/* The same for the first `n` of a row's sums, fewer than a panel has. */
+static void OF(finish_some)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, const REAL *sums, ptrdiff_t n) {
+    REAL *y = e->y + i * e->y_row + j;
+    for (ptrdiff_t l = 0; l < n; l++) {
+        REAL sum = e->alpha * sums[l];
+        if (!e->first)
+            sum += y[l];
+        else if (e->c)
+            sum += e->beta * e->c[i * e->c_row + (j + l) * e->c_column];
+        y[l] = sum;
+    }
+}
+
+ALWAYS void OF(finish_row)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, const OF(vector) *sums, ptrdiff_t n) {
+    if (n >= COLUMNS) {
+        OF(finish)(e, i, j, sums[0]);
+        OF(finish)(e, i, j + LANES, sums[1]);
+    } else {
+        REAL kept[COLUMNS];
+        OF(store)(kept, sums[0]);
+        OF(store)(kept + LANES, sums[1]);
+        OF(finish_some)(e, i, j, kept, n);
+    }
+}
+
+/* `rows` is a constant wherever this is inlined, so that the sums are registers. */
+ALWAYS void OF(sums)(int rows, const REAL *a, ptrdiff_t cross, ptrdiff_t along, const REAL *b, ptrdiff_t b_along,
+                     ptrdiff_t depth, const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n) {
+    OF(vector) sum[ROWS][2];
+    const REAL *lower = a + 3 * cross; /* two pointers reach six rows without a multiplication */
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++)
+        sum[r][0] = sum[r][1] = (OF(vector)){0};
+    for (ptrdiff_t k = 0; k < depth; k++) {
+        OF(vector) b0 = OF(load)(b), b1 = OF(load)(b + LANES);
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; r++) {
+            OF(vector) f = OF(spread)(r < 3 ? a[r * cross] : lower[(r - 3) * cross]);
+            sum[r][0] += f * b0;
+            sum[r][1] += f * b1;
+        }
+        a += along;
+        lower += along;
+        b += b_along;
+    }
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; r++)
+        OF(finish_row)(e, i + r, j, sum[r], n);
+}
+
+static void OF(tile)(ptrdiff_t rows, const OF(Factor) *a, const REAL *at, const OF(Factor) *b, const REAL *bt, ptrdiff_t depth,
+                     const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n) {
+#define TILE(r) OF(sums)(r, at, a->cross, a->along, bt, b->along, depth, e, i, j, n)
+    switch (rows) {
+    case 1: TILE(1); return;
+    case 2: TILE(2); return;
+    case 3: TILE(3); return;
+    case 4: TILE(4); return;
+#if defined(__AVX2__)
+    case 5: TILE(5); return;
+    default: TILE(6);
+#endif
+    }
+#undef TILE
+}
+
+/* A block of sums: panels of b in the outer loop, so that one stays in the first-level cache for all rows. */
+static void OF(block)(const OF(Factor) *a, const OF(Factor) *b, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth,
+                      const OF(Epilogue) *e) {
+    for (ptrdiff_t j = 0; j < columns; j += COLUMNS)
+        for (ptrdiff_t i = 0; i < rows; i += ROWS)
+            OF(tile)(lesser(ROWS, rows - i), a, a->at + i / ROWS * a->step, b, b->at + j / COLUMNS * b->step, depth, e, i, j,
+                     columns - j);
+}
+
+/* The epilogue for a block that begins at row i and column j. */
+ALWAYS OF(Epilogue) OF(from)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j) {
+    OF(Epilogue) moved = *e;
+    moved.y += i * e->y_row + j;
+    if (e->c)
+        moved.c += i * e->c_row + j * e->c_column;
+    return moved;
+}
