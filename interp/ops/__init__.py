@@ -6,6 +6,7 @@ from ..registry import Registry, ops_of
 FAMILIES: tuple[str, ...] = (
     "activation",
     "control",
+    "conv",
     "elementwise",
     "matmul",
 )

@@ -1,0 +1,21 @@
+"""Convolutions: weights by patches of the input as a blocked product; depthwise ones as sums of shifted rows."""
+from collections.abc import Sequence
+
+import numpy as np
+
+from .step import Step
+
+class Packing:
+    groups: int
+    def __init__(self, groups: int) -> None: ...
+    def __call__(self, w: np.ndarray) -> Packed: ...
+
+class Packed:
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    groups: int
+    def __init__(self, w: np.ndarray, groups: int) -> None: ...
+
+def depthwise(shape: Sequence[int], group: int) -> bool: ...
+def convolution(x: np.ndarray, w: np.ndarray | Packed, bias: np.ndarray | None, y: np.ndarray, group: int, stride: Sequence[int],
+                dilation: Sequence[int], before: Sequence[int]) -> Step: ...

@@ -1,0 +1,229 @@
+/* Convolution as a product, for one element type, REAL: weights by patches of the input, which are packed into panels of
+   pixels a block at a time. A sum runs over chunks of channels, in each over taps, in each over the chunk's channels.
+   Included once for each type. */
+#include "hot/tile.h"
+
+#ifndef INTERP_HOT_PATCHES_H
+#define INTERP_HOT_PATCHES_H
+enum { MOST_RUNS = PANEL_BYTES / sizeof(float) };
+
+/* A stretch of a panel's pixels that lie side by side in one output row, and where the first one's window starts. */
+typedef struct {
+    ptrdiff_t to, count, at[AXES];
+} Run;
+
+/* Some of the products of a sum: channels from c, taps from t. */
+typedef struct {
+    ptrdiff_t c, channels, t, taps;
+} Chunk;
+
+static ptrdiff_t volume(const ptrdiff_t *sizes) {
+    return sizes[0] * sizes[1] * sizes[2];
+}
+
+static Chunk first_chunk(ptrdiff_t channels, ptrdiff_t taps) {
+    ptrdiff_t most = taps && taps < DEPTH ? DEPTH / taps : 1;
+    return (Chunk){0, even_piece(channels, most), 0, even_piece(taps, DEPTH)};
+}
+
+/* Chunks cover all taps of their channels, or all of it for one channel where taps alone are a chunk's worth. */
+static bool next_chunk(Chunk *chunk, ptrdiff_t channels, ptrdiff_t taps) {
+    chunk->t += chunk->taps;
+    chunk->taps = lesser(chunk->taps, taps - chunk->t);
+    if (chunk->taps > 0)
+        return true;
+    chunk->c += chunk->channels;
+    chunk->channels = lesser(chunk->channels, channels - chunk->c);
+    chunk->t = 0;
+    chunk->taps = even_piece(taps, DEPTH);
+    return chunk->channels > 0;
+}
+
+static int runs_of(const Convolution *how, ptrdiff_t pixel, ptrdiff_t pixels, Run *runs) {
+    int n = 0;
+    for (ptrdiff_t to = 0; to < pixels; n++) {
+        ptrdiff_t column = (pixel + to) % how->out[2], row = (pixel + to) / how->out[2];
+        Run *run = runs + n;
+        run->to = to;
+        run->count = lesser(how->out[2] - column, pixels - to);
+        run->at[0] = row / how->out[1] * how->stride[0] - how->before[0];
+        run->at[1] = row % how->out[1] * how->stride[1] - how->before[1];
+        run->at[2] = column * how->stride[2] - how->before[2];
+        to += run->count;
+    }
+    return n;
+}
+
+/* The pixels of a run whose tap lies inside the input: from `first`, `count` of them, and where the first one reads. */
+typedef struct {
+    ptrdiff_t first, count, from;
+} Inside;
+
+static Inside inside(const Convolution *how, const Run *run, const ptrdiff_t *tap) {
+    ptrdiff_t stride = how->stride[2], x = run->at[2] + tap[2], z = run->at[0] + tap[0], y = run->at[1] + tap[1];
+    if (z < 0 || z >= how->size[0] || y < 0 || y >= how->size[1] || x >= how->size[2])
+        return (Inside){0, 0, 0};
+    ptrdiff_t first = x < 0 ? pieces(-x, stride) : 0;
+    ptrdiff_t end = lesser(run->count, pieces(how->size[2] - x, stride));
+    return (Inside){first, end > first ? end - first : 0, (z * how->size[1] + y) * how->size[2] + x + first * stride};
+}
+
+/* Whether the panels of patches are the input itself: kernels of one tap, every pixel in turn. */
+static bool reads_in_place(const Convolution *how) {
+    for (int axis = 0; axis < AXES; axis++)
+        if (how->kernel[axis] != 1 || how->stride[axis] != 1 || how->before[axis] || how->size[axis] != how->out[axis])
+            return false;
+    return true;
+}
+
+static void offset_of(const Convolution *how, ptrdiff_t tap, ptrdiff_t *offset) {
+    for (int axis = AXES - 1; axis >= 0; axis--) {
+        offset[axis] = tap % how->kernel[axis] * how->dilation[axis];
+        tap /= how->kernel[axis];
+    }
+}
+#endif
+
+/* The weights of a chunk for some rows, in groups of ROWS: zeros stand in for rows that are not there. */
+static void OF(pack_chunk)(const REAL *w, ptrdiff_t rows, ptrdiff_t channels, ptrdiff_t taps, const Chunk *chunk, REAL *out,
+                           ptrdiff_t step) {
+    for (ptrdiff_t i = 0; i < rows; i += ROWS) {
+        REAL *to = out + i / ROWS * step;
+        for (ptrdiff_t t = chunk->t; t < chunk->t + chunk->taps; t++)
+            for (ptrdiff_t c = chunk->c; c < chunk->c + chunk->channels; c++)
+                for (ptrdiff_t r = i; r < i + ROWS; r++)
+                    *to++ = r < rows ? w[(r * channels + c) * taps + t] : 0;
+    }
+}
+
+static void OF(pack)(const REAL *w, ptrdiff_t groups, ptrdiff_t rows, ptrdiff_t channels, ptrdiff_t taps, REAL *out) {
+    ptrdiff_t depth = channels * taps;
+    for (ptrdiff_t g = 0; g < groups && rows && depth; g++) {
+        Chunk chunk = first_chunk(channels, taps);
+        REAL *to = out;
+        do {
+            OF(pack_chunk)(w, rows, channels, taps, &chunk, to, depth * ROWS);
+            to += chunk.channels * chunk.taps * ROWS;
+        } while (next_chunk(&chunk, channels, taps));
+        w += rows * depth;
+        out += pieces(rows, ROWS) * ROWS * depth;
+    }
+}
+
+/* Every second of 2 * LANES - 1 elements. */
+ALWAYS OF(vector) OF(every_second)(const REAL *x) {
+    OF(vector) low = OF(load)(x), high = OF(load)(x + LANES - 1);
+    OF(vector) v;
+#pragma GCC unroll 8
+    for (int l = 0; l < LANES; l++)
+        v[l] = l < LANES / 2 ? low[2 * l] : high[2 * l - LANES + 1];
+    return v;
+}
+
+/* One run of every channel of a chunk; the shape of the copy is settled outside of the loop. */
+static void OF(copy)(const REAL *x, ptrdiff_t plane, REAL *y, ptrdiff_t n, ptrdiff_t stride, ptrdiff_t channels) {
+#define CHANNELS for (ptrdiff_t c = 0; c < channels; c++, x += plane, y += COLUMNS)
+    if (stride == 1 && n == COLUMNS) {
+        CHANNELS {
+            OF(vector) low = OF(load)(x), high = OF(load)(x + LANES);
+            OF(store)(y, low);
+            OF(store)(y + LANES, high);
+        }
+    } else if (stride == 1 && n >= LANES) {
+        CHANNELS { /* two vectors that overlap */
+            OF(vector) low = OF(load)(x), high = OF(load)(x + n - LANES);
+            OF(store)(y, low);
+            OF(store)(y + n - LANES, high);
+        }
+    } else if (stride == 2 && n == COLUMNS) {
+        CHANNELS {
+            OF(vector) low = OF(every_second)(x), high = OF(every_second)(x + 2 * LANES);
+            OF(store)(y, low);
+            OF(store)(y + LANES, high);
+        }
+    } else
+        CHANNELS {
+            for (ptrdiff_t i = 0; i < n; i++)
+                y[i] = x[i * stride];
+        }
+#undef CHANNELS
+}
+
+/* One panel of a chunk: `pixels` columns from `pixel`, zeros beyond the input and beyond the last pixel. */
+static void OF(pack_pixels)(const Convolution *how, const REAL *x, ptrdiff_t pixel, ptrdiff_t pixels, const Chunk *chunk,
+                            REAL *out) {
+    Run runs[MOST_RUNS];
+    Inside in[MOST_RUNS];
+    ptrdiff_t plane = volume(how->size);
+    int n = runs_of(how, pixel, pixels, runs);
+    x += chunk->c * plane;
+    for (ptrdiff_t t = chunk->t; t < chunk->t + chunk->taps; t++, out += chunk->channels * COLUMNS) {
+        ptrdiff_t tap[AXES], covered = 0;
+        offset_of(how, t, tap);
+        for (int r = 0; r < n; r++) {
+            in[r] = inside(how, runs + r, tap);
+            covered += in[r].count;
+        }
+        if (covered < COLUMNS)
+            memset(out, 0, chunk->channels * COLUMNS * sizeof(REAL));
+        for (int r = 0; r < n; r++)
+            if (in[r].count)
+                OF(copy)(x + in[r].from, plane, out + runs[r].to + in[r].first, in[r].count, how->stride[2], chunk->channels);
+    }
+}
+
+/* The weights of a chunk for `rows` output channels of a group from channel i, packed into scratch if they are not yet. */
+static OF(Factor) OF(weights)(const ConvolutionCall *call, ptrdiff_t group, ptrdiff_t i, ptrdiff_t rows, const Chunk *chunk,
+                              REAL *scratch) {
+    const Convolution *how = call->how;
+    ptrdiff_t taps = volume(how->kernel), depth = how->in_channels * taps;
+    if (how->panels) {
+        const REAL *of_group = (const REAL *)how->panels + group * pieces(how->out_channels, ROWS) * ROWS * depth;
+        ptrdiff_t before = chunk->c * taps + chunk->t * chunk->channels;
+        return (OF(Factor)){of_group + i * depth + before * ROWS, depth * ROWS, 1, ROWS};
+    }
+    ptrdiff_t step = chunk->channels * chunk->taps * ROWS;
+    OF(pack_chunk)((const REAL *)call->w + (group * how->out_channels + i) * depth, rows, how->in_channels, taps, chunk, scratch,
+                   step);
+    return (OF(Factor)){scratch, step, 1, ROWS};
+}
+
+/* A block of one image and group: output channels from i, pixels from `pixel`. */
+static void OF(piece)(const ConvolutionCall *call, ptrdiff_t image, ptrdiff_t group, ptrdiff_t i, ptrdiff_t pixel, ptrdiff_t rows,
+                      ptrdiff_t pixels, REAL *scratch) {
+    const Convolution *how = call->how;
+    ptrdiff_t plane = volume(how->size), out = volume(how->out), taps = volume(how->kernel), m = group * how->out_channels + i;
+    const REAL *x = (const REAL *)call->x + (image * how->groups + group) * how->in_channels * plane;
+    REAL *y = (REAL *)call->y + (image * how->groups * how->out_channels + m) * out + pixel;
+    REAL *room = scratch + PANEL_BLOCK * COLUMNS * DEPTH;
+    OF(Epilogue) e = {y, out, call->bias ? (const REAL *)call->bias + m : NULL, 1, 0, 1, 1, true};
+    /* With few rows a copy of the pixels does not pay. */
+    ptrdiff_t direct = reads_in_place(how) && rows <= DIRECT_ROWS ? pixels / COLUMNS * COLUMNS : 0;
+    Chunk chunk = first_chunk(how->in_channels, taps);
+    do {
+        ptrdiff_t depth = chunk.channels * chunk.taps;
+        OF(Factor) plain = {x + chunk.c * plane + pixel, COLUMNS, 1, plane}, panels = {scratch, depth * COLUMNS, 1, COLUMNS};
+        for (ptrdiff_t j = direct; j < pixels; j += COLUMNS)
+            OF(pack_pixels)(how, x, pixel + j, lesser(COLUMNS, pixels - j), &chunk, scratch + (j - direct) * depth);
+        for (ptrdiff_t r = 0; r < rows; r += ROW_BLOCK) {
+            ptrdiff_t some = lesser(ROW_BLOCK, rows - r);
+            OF(Factor) w = OF(weights)(call, group, i + r, some, &chunk, room);
+            OF(Epilogue) near = OF(from)(&e, r, 0), far = OF(from)(&e, r, direct);
+            OF(block)(&w, &plain, some, direct, depth, &near);
+            OF(block)(&w, &panels, some, pixels - direct, depth, &far);
+        }
+        e.first = false;
+    } while (next_chunk(&chunk, how->in_channels, taps));
+}
+
+static int OF(pieces)(const void *args, ptrdiff_t begin, ptrdiff_t end, void *scratch) {
+    const ConvolutionCall *call = args;
+    const Convolution *how = call->how;
+    for (ptrdiff_t item = begin; item < end; item++) {
+        ptrdiff_t i = item % call->row_blocks * call->rows, rest = item / call->row_blocks;
+        ptrdiff_t pixel = rest % call->pixel_blocks * call->pixels, plane = rest / call->pixel_blocks;
+        OF(piece)(call, plane / how->groups, plane % how->groups, i, pixel, lesser(call->rows, how->out_channels - i),
+                  lesser(call->pixels, volume(how->out) - pixel), scratch);
+    }
+    return 0;
+}
