@@ -86,6 +86,8 @@ cdef int some_pairs(const Operands* on, Py_ssize_t begin, Py_ssize_t end, void* 
 
 
 cdef int all_pairs(void** at, const Pairs* how) noexcept nogil:
+    if how.count == 1:
+        return how.row(at[0], at[1], at[2], how.n, how.repeats)
     cdef Operands on = Operands(<const char*> at[0], <const char*> at[1], <char*> at[2], how)
     return share(team(at, 3), <Task> some_pairs, &on, how.count, how.cost)
 

@@ -363,9 +363,12 @@ static void cut(Loop *loop, int threads, ptrdiff_t cost) {
 }
 
 int share(const Team *team, Task task, const void *args, ptrdiff_t count, ptrdiff_t cost) {
-    Loop loop = {.task = task, .args = args, .scratch = team->scratch, .each = team->each, .count = count};
     if (count <= 0)
         return 0;
+    ptrdiff_t work; /* most loops are small: those cost no more than a call */
+    if (!here.inside && !__builtin_mul_overflow(count, cost, &work) && (team->threads < 2 || work < WORTH_NS))
+        return task(args, 0, count, team->scratch);
+    Loop loop = {.task = task, .args = args, .scratch = team->scratch, .each = team->each, .count = count};
     cut(&loop, team->threads, cost);
     Job *job = loop.threads > 1 && !here.inside ? take_slot() : NULL;
     if (!job)
