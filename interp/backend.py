@@ -52,7 +52,7 @@ class InterpBackend(Backend):
 
     @classmethod
     def run_node(cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any) -> Any:
-        """The outputs of one node, as a model of its own; ``opset_version`` says which standard it follows (default: the newest)."""
+        """The outputs of one node, as a model of its own, at ``opset_version`` (default: the newest)."""
         from onnx import defs, helper
 
         from .types import ELEMENTS, type_of

@@ -22,7 +22,7 @@ from .optimize import LEVELS, optimized
 from .parts import Body, bodies_of
 from .plan import Packing, Settings
 from .registry import Registry
-from .types import DTYPE, type_of
+from .types import type_of
 
 if TYPE_CHECKING:
     import onnx
@@ -83,47 +83,52 @@ class Session:
         An initializer that the model lists among its inputs may be fed too. Raises InputError for a feed that is missing,
         unknown, or of another type, rank or size than declared, and RunError, which names the node, where a kernel fails.
         """
-        body = self._body
-        if names is not None or len(feeds) != len(self._names):
-            body, names = self._variant(names, feeds)
-        self._cancel.enter()
+        whole = names is None and len(feeds) == len(self._names)
+        body = self._body if whole else self._variant(names, feeds)
         try:
             arrays = [feeds[i] for i in body.inputs]
-            if self.observers:
-                check(body.graph.inputs, arrays)
-                return self._observed(body, arrays)
-            whole = body.whole
-            program = whole.shelf.take(arrays) if whole is not None else None
-            if whole is None or program is None:  # shapes that are not known to be right: look closely
-                arrays = [np.asarray(a) if isinstance(a, np.generic) else a for a in arrays]
-                check(body.graph.inputs, arrays)
-                return body.run(arrays)
-            try:
-                return program.run(arrays)
-            finally:
-                whole.shelf.put(program)
+        except KeyError as e:
+            raise self._unfit(feeds) or InputError(f"no feed for input {e}") from None
+        self._cancel.enter()
+        try:
+            return self._observed(body, arrays) if self.observers else self._run(body, arrays)
         except KernelFailed as e:
             raise RunError(str(e)) from e.__cause__
-        except KeyError as e:
-            raise InputError(f"no feed for input {e.args[0]}; the model takes {listed(self.inputs)}") from None
         finally:
             self._cancel.leave()
+
+    def _run(self, body: Body, arrays: list[Any]) -> list[Any]:
+        whole = body.whole
+        program = whole.shelf.take(arrays) if whole is not None else None
+        if whole is None or program is None:  # shapes that are not known to be right: look closely
+            return body.run(check(body.graph.inputs, arrays))
+        try:
+            return program.run(arrays)
+        finally:
+            whole.shelf.put(program)
 
     def cancel(self) -> None:
         """Stop the runs that are under way, after the operator that each is at: they raise RunError."""
         self._cancel()
 
-    def _variant(self, names: Sequence[str] | None, feeds: Mapping[str, Any]) -> tuple[Body, Sequence[str] | None]:
-        """The model for other outputs than all, or with initializers as inputs."""
+    def _unfit(self, feeds: Mapping[str, Any]) -> InputError | None:
+        """What is wrong with the names of feeds."""
         known = {v.name for v in [*self.inputs, *self.overridable]}
         for name in feeds:
             if name not in known:
                 near = difflib.get_close_matches(name, known, 1)
-                raise InputError(f"the model has no input {name}" + (f"; did you mean {near[0]}?" if near else
-                                                                     f"; it takes {listed(self.inputs)}"))
+                return InputError(f"the model has no input {name}" + (f"; did you mean {near[0]}?" if near else
+                                                                      f"; it takes {listed(self.inputs)}"))
         missing = [v.name for v in self.inputs if v.name not in feeds]
         if missing:
-            raise InputError(f"no feed for input {', '.join(missing)}; the model takes {listed(self.inputs)}")
+            return InputError(f"no feed for input {', '.join(missing)}; the model takes {listed(self.inputs)}")
+        return None
+
+    def _variant(self, names: Sequence[str] | None, feeds: Mapping[str, Any]) -> Body:
+        """The model for other outputs than all, or with initializers as inputs."""
+        unfit = self._unfit(feeds)
+        if unfit:
+            raise unfit
         declared_outputs = {v.name: v for v in self.outputs}
         for name in names or ():
             if name not in declared_outputs:
@@ -136,10 +141,11 @@ class Session:
             if names is not None:
                 graph.outputs = [declared_outputs[n] for n in names]
             self._variants[key] = self._planned(graph)
-        return self._variants[key], names
+        return self._variants[key]
 
     def _observed(self, body: Body, arrays: list[Any]) -> list[Any]:
         """Run node by node, and tell the observers of each."""
+        arrays = check(body.graph.inputs, arrays)
         model = body.model(arrays)
         values = {**model.graph.constants, **dict(zip(model.inputs, arrays, strict=True))}
         bodies = bodies_of(model.scope, self._settings)
@@ -169,28 +175,39 @@ def counts(graph: Graph) -> dict[str, Any]:
     return {"nodes": len(graph.nodes), "parameters": sum(a.size for a in arrays), "bytes": sum(a.nbytes for a in arrays)}
 
 
-def check(inputs: Sequence[Value], arrays: Sequence[Any]) -> None:
-    """Refuse feeds of another type, rank or size than the model declares, or whose named sizes disagree."""
+def check(inputs: Sequence[Value], arrays: Sequence[Any]) -> list[Any]:
+    """The feeds, where types, ranks and sizes are as the model declares and named sizes agree; NumPy scalars as arrays."""
+    arrays = [np.asarray(a) if isinstance(a, np.generic) else a for a in arrays]
     sizes: dict[Dim, tuple[int, str]] = {}
     for value, a in zip(inputs, arrays, strict=True):
-        came = f"{value.name}: {shown(a)} came, {shown(value)} is due"
-        if value.type is None or value.type.startswith("tensor"):
-            if not isinstance(a, np.ndarray):
-                raise InputError(f"{came}; give a NumPy array")
-            if value.type is not None and type_of(a) != value.type:
-                raise InputError(f"{came}; convert it with .astype, nothing is cast here")
-            if value.type is not None and not a.dtype.hasobject and a.dtype.kind not in "US" and a.dtype != DTYPE[value.type]:
-                raise InputError(f"{came}; it is in another byte order than this machine's")
-            if value.shape is None:
-                continue
-            if a.ndim != len(value.shape):
-                raise InputError(f"{came}; the number of axes differs")
-            for axis, (d, n) in enumerate(zip(declared(value).shape or (), a.shape, strict=True)):
-                want, where = (sizes.setdefault(d, (n, value.name)) if isinstance(d, Dim) else (d, ""))
-                if want != n:
-                    raise InputError(f"{came}; axis {axis} has {n}, not {want}" + (f", which is {d} in {where}" if where else ""))
-        elif value.type.startswith("seq") and not isinstance(a, list | tuple) and a is not None:
-            raise InputError(f"{came}; give a list")
+        wrong = misfit(value, a, sizes)
+        if wrong:
+            raise InputError(f"{value.name}: {shown(a)} came, {shown(value)} is due; {wrong}")
+    return arrays
+
+
+def misfit(value: Value, a: Any, sizes: dict[Dim, tuple[int, str]]) -> str:
+    """What is wrong with a feed, or nothing. ``sizes`` remembers what a name came to, and in which input."""
+    kind = value.type or "tensor"
+    if kind.startswith("seq"):
+        return "" if isinstance(a, list | tuple) else "give a list"
+    if not kind.startswith("tensor"):
+        return ""
+    if not isinstance(a, np.ndarray):
+        return "give a NumPy array"
+    if value.type is not None and type_of(a) != value.type:
+        return "convert it with .astype, nothing is cast here"
+    if not a.dtype.isnative:
+        return "it is in another byte order than this machine's"
+    if value.shape is None:
+        return ""
+    if a.ndim != len(value.shape):
+        return "the number of axes differs"
+    for axis, (d, n) in enumerate(zip(declared(value).shape or (), a.shape, strict=True)):
+        due, where = sizes.setdefault(d, (n, value.name)) if isinstance(d, Dim) else (d, "")
+        if due != n:
+            return f"axis {axis} has {n}, not {due}" + (f", which is {d} in {where}" if where else "")
+    return ""
 
 
 def shown(thing: Any) -> str:
