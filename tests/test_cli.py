@@ -102,7 +102,7 @@ def test_a_plain_run_needs_neither_rich_nor_pillow(identity):
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
-@pytest.mark.parametrize("kind, spec, due", [
+LITERALS = [
     (TensorProto.FLOAT, "[[1,2.5],[3,4]]", [[1, 2.5], [3, 4]]),
     (TensorProto.FLOAT, "[1,NaN,Infinity,-Infinity]", [[1, "NaN"], ["Infinity", "-Infinity"]]),
     (TensorProto.INT64, "[1,2,3,9007199254740993]", [[1, 2], [3, 9007199254740993]]),
@@ -113,9 +113,17 @@ def test_a_plain_run_needs_neither_rich_nor_pillow(identity):
     (TensorProto.DOUBLE, "arange", [[0, 1], [2, 3]]),
     (TensorProto.FLOAT, "rand:2:2", [[2, 2], [2, 2]]),
     (TensorProto.INT64, "rand:5:5", [[5, 5], [5, 5]]),
-])
-def test_literals_and_generators_take_the_inputs_type_and_shape(identity, kind, spec, due):
-    assert values(identity(kind, [2, 2]), "-i", f"x={spec}") == due
+]
+
+
+def test_literals_and_generators_take_the_inputs_type_and_shape(tmp_path):
+    path = model(tmp_path / "m.onnx", [helper.make_node("Identity", [f"x{i}"], [f"y{i}"]) for i in range(len(LITERALS))],
+                 [(f"x{i}", kind, [2, 2]) for i, (kind, _, _) in enumerate(LITERALS)],
+                 [(f"y{i}", kind, [2, 2]) for i, (kind, _, _) in enumerate(LITERALS)])
+    words = [word for i, (_, spec, _) in enumerate(LITERALS) for word in ("-i", f"x{i}={spec}")]
+    report = json.loads(succeeds(path, *words, "--json", "--print", "full"))
+    for output, (_, spec, due) in zip(report["outputs"], LITERALS, strict=True):
+        assert output["values"] == due, spec
 
 
 def test_files_of_every_kind_are_read(identity, tmp_path):
@@ -133,14 +141,17 @@ def test_files_of_every_kind_are_read(identity, tmp_path):
     assert "did you mean second?" in refused(5, copy, "-i", f"x={tmp_path}/a.npz:secnd")
 
 
-def test_a_sequence_is_read_from_protobuf(tmp_path):
+def test_a_sequence_is_read_from_protobuf_and_saved(tmp_path):
     kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, [None]))
-    graph = helper.make_graph([helper.make_node("SequenceLength", ["s"], ["y"])], "g", [helper.make_value_info("s", kind)],
-                              [helper.make_tensor_value_info("y", TensorProto.INT64, [])])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), tmp_path / "s.onnx")
+    graph = helper.make_graph([helper.make_node("Identity", ["s"], ["y"])], "g", [helper.make_value_info("s", kind)],
+                              [helper.make_value_info("y", kind)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8), tmp_path / "s.onnx")
     items = [np.ones(2, np.float32), np.ones(3, np.float32)]
     (tmp_path / "s.pb").write_bytes(numpy_helper.from_list(items).SerializeToString())
-    assert values(tmp_path / "s.onnx", "-i", f"s={tmp_path}/s.pb") == 2
+    told = succeeds(tmp_path / "s.onnx", "-i", f"s={tmp_path}/s.pb", "-o", tmp_path / "s.npz")
+    assert "2 × float32[2]" in told
+    with np.load(tmp_path / "s.npz") as saved:
+        assert {name: saved[name].tolist() for name in saved} == {"y.0": [1, 1], "y.1": [1, 1, 1]}
     assert "cannot be made" in refused(5, tmp_path / "s.onnx")
 
 
@@ -185,7 +196,7 @@ def test_inputs_that_nobody_gives_are_made_from_the_seed(tmp_path):
     kinds = {"attention_mask": TensorProto.INT64, "input_ids": TensorProto.INT64,
              "pixels": TensorProto.FLOAT, "raw": TensorProto.UINT8}
     path = model(tmp_path / "m.onnx", [helper.make_node("Identity", [n], [f"{n}_out"]) for n in kinds],
-                 [(n, k, ["batch", 2]) for n, k in kinds.items()], [(f"{n}_out", k, ["batch", 2]) for n, k in kinds.items()])
+                 *([(n + end, k, ["batch", 2]) for n, k in kinds.items()] for end in ("", "_out")))
     done = interp(path, "--json", "--print", "full", "-n", 0)
     report = json.loads(done.stdout)
     found = {o["name"]: o["values"] for o in report["outputs"]}
@@ -201,7 +212,7 @@ def test_inputs_that_nobody_gives_are_made_from_the_seed(tmp_path):
 
 def test_named_sizes_follow_from_the_inputs_that_are_given(added):
     assert values(added, "-i", "b=[[1,2,3],[4,5,6]]", "-i", "a=ones") == [[2, 3, 4], [5, 6, 7]]
-    assert np.shape(values(added, "--shape", "a=4,3")) != (1, 3)
+    assert np.shape(values(added, "--shape", "a=4,3")) == (4, 3)
     line = refused(5, added, "-i", "a=[[1,2,3]]", "-d", "rows=2")
     assert "rows is 1 here and 2 elsewhere" in line
 

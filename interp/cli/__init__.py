@@ -41,5 +41,5 @@ def failed(problem: Exception) -> int:
         text, code = f"{problem.filename or 'file'}: {problem.strerror or problem}", UsageError.exit_code
     else:
         text, code = f"{type(problem).__name__}: {problem}; --traceback shows where", RunError.exit_code
-    print("interp: error:", " ".join(text.split()), file=sys.stderr)
+    print("interp: error:", "; ".join(filter(None, (part.strip() for part in text.splitlines()))), file=sys.stderr)
     return code

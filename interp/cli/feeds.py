@@ -34,15 +34,17 @@ def collect(session: Any, args: argparse.Namespace, notice: Notice) -> list[Feed
         _must_be("input", name, known)
     sizes = Sizes(known.values(), args.dim, notice)
     shapes = dict(args.shape)
+    for name, shape in shapes.items():
+        sizes.learn(known[name], shape)
     feeds = [Feed(name, value, source) for name, value, source in _data(args.data, session, texts)]
     for feed in feeds:
-        sizes.learn(known[feed.name], feed.value)
+        sizes.learn(known[feed.name], np.shape(feed.value))
     # What has a shape of its own comes first: the rest takes its sizes from there.
     for name, text in sorted(texts.items(), key=lambda item: not specs.has_shape(item[1])):
         value = known[name]
         shape = shapes[name] if name in shapes else sizes.so_far(value)
         array, source = specs.read(text, value, shape, _settings(name, args), partial(sizes.of, value))
-        sizes.learn(value, array)
+        sizes.learn(value, np.shape(array))
         feeds.append(Feed(name, array, source))
     given = {f.name for f in feeds}
     for value in session.inputs:
@@ -112,11 +114,11 @@ class Sizes:
             shape.append(self.sizes[d] if isinstance(d, str) else 1 if d is None else d)
         return tuple(shape)
 
-    def learn(self, value: Any, array: Any) -> None:
-        """Take names' sizes from an array; two that differ are an error."""
-        if not isinstance(array, np.ndarray) or value.shape is None or len(value.shape) != array.ndim:
+    def learn(self, value: Any, shape: tuple[int, ...]) -> None:
+        """Take names' sizes from the shape of an input; two that differ are an error."""
+        if value.shape is None or len(value.shape) != len(shape):
             return
-        for d, size in zip(value.shape, array.shape, strict=True):
+        for d, size in zip(value.shape, shape, strict=True):
             if isinstance(d, str) and self.sizes.setdefault(d, size) != size:
                 raise InputError(f"{value.name}: {d} is {size} here and {self.sizes[d]} elsewhere")
 

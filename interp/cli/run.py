@@ -50,7 +50,7 @@ class Run:
 
 def main(args: argparse.Namespace) -> int:
     """Do what the arguments say; 1 where a check fails."""
-    registry = layered(args.kernels) if args.kernels else None
+    registry = layered(args.kernels) if args.kernels else interp.standard
     since = time.perf_counter()
     session = interp.load(args.model, threads=args.threads, registry=registry, optimize=args.optimize, precision=args.precision,
                           trusted=tuple(args.trusted))
@@ -63,7 +63,7 @@ def main(args: argparse.Namespace) -> int:
     since = time.perf_counter()
     run.outputs = outputs_of(session, args, feeds)
     run.first = time.perf_counter() - since
-    run.later = timed(lambda: session.run(None, feeds), run)
+    run.later = timed(lambda: session.run(args.outputs if of_model(session, args.outputs) else None, feeds), run)
     check(run, feeds)
     if args.output:
         save(run.outputs, Path(args.output))
@@ -71,14 +71,11 @@ def main(args: argparse.Namespace) -> int:
     return 0 if run.ok else 1
 
 
-def layered(modules: list[str]) -> Any:
+def layered(modules: list[str]) -> interp.Registry:
     """The standard operators under those of the user's modules."""
-    from interp.ops import standard
-    from interp.registry import ops_of
-
-    registry = interp.Registry(standard)
+    registry = interp.Registry(interp.standard)
     for text in modules:
-        found = list(ops_of(module_of(text)))
+        found = [made for made in vars(module_of(text)).values() if isinstance(made, interp.Op)]
         if not found:
             raise UsageError(f"{text} holds no operators; declare a function as one with @interp.op(\"Name\", shape=rule)")
         registry.add(*found)
@@ -107,20 +104,27 @@ def module_of(text: str) -> ModuleType:
 
 def outputs_of(session: Any, args: argparse.Namespace, feeds: dict[str, Any]) -> dict[str, Any]:
     """The first run: the outputs asked for, or tensors from inside the graph, seen by an observer."""
-    names = args.outputs or [v.name for v in session.outputs]
-    if not args.all_tensors and set(names) <= {v.name for v in session.outputs}:
-        return dict(zip(names, session.run(names, feeds), strict=True))
+    ends = [v.name for v in session.outputs]
+    if not args.all_tensors and not args.outputs:
+        return dict(zip(ends, session.run(None, feeds), strict=True))
+    if not args.all_tensors and of_model(session, args.outputs):
+        return dict(zip(args.outputs, session.run(args.outputs, feeds), strict=True))
     seen: dict[str, Any] = {}
 
     def keep(node: str, op_type: str, outputs: dict[str, Any], seconds: float) -> None:
         seen.update({name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in outputs.items()})
 
     results = observed(session, keep, feeds)
-    seen.update({v.name: r for v, r in zip(session.outputs, results, strict=True)})
+    seen.update(zip(ends, results, strict=True))
     for name in args.outputs:
         if name not in seen:
             raise UsageError(f"the model has no output or tensor {name}; {nearest(name, seen)}")
-    return seen if args.all_tensors else {name: seen[name] for name in names}
+    return seen if args.all_tensors else {name: seen[name] for name in args.outputs}
+
+
+def of_model(session: Any, names: list[str]) -> bool:
+    """Whether some names are asked for, all of outputs that the model declares."""
+    return bool(names) and set(names) <= {v.name for v in session.outputs}
 
 
 def observed(session: Any, observer: Callable, feeds: dict[str, Any]) -> list[Any]:
