@@ -188,8 +188,8 @@ def test_an_image_of_another_size_is_scaled_only_when_asked(identity, tmp_path):
 def test_reading_an_image_without_pillow_names_the_extra(tmp_path):
     (tmp_path / "PIL").mkdir()
     (tmp_path / "PIL/__init__.py").write_text("raise ImportError('absent')")
-    line = refused(2, DIGITS, "-i", SEVEN, PYTHONPATH=os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", ""), str(ROOT)]))
-    assert "onnx-interp[image]" in line
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", ""), str(ROOT)])
+    assert "onnx-interp[image]" in refused(2, DIGITS, "-i", SEVEN, PYTHONPATH=path)
 
 
 def test_inputs_that_nobody_gives_are_made_from_the_seed(tmp_path):

@@ -1,12 +1,9 @@
-"""A hat, 1 - |x| where that is positive, as an operator with a kernel for float and double; float16 and bfloat16 go through it."""
 from interp import op
 from interp.kernels.step cimport Run, floats, real, step
-
 
 cdef int triangle(real** at, const Py_ssize_t* n) noexcept nogil:
     for i in range(n[0]):
         at[1][i] = max(0, 1 - abs(at[0][i]))
-
 
 @op("Hat", domain="mine", shape=lambda x: [x.shape])
 def hat(x, *, out):

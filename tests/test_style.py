@@ -1,0 +1,89 @@
+"""The house keeps its order: who imports whom, how long files are, and what ruff and mypy say."""
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LONGEST = 400  # lines
+
+# Which modules of interp a module may import, by floor; a floor's files may import each other.
+MODEL = "loading reader values tensors attributes functions sort"
+ARROWS = {
+    "errors": "",
+    "types": "",
+    "dims": "types",
+    "schema": "types errors",
+    "registry": "schema types errors",
+    "graph": "types dims schema registry",
+    **dict.fromkeys(MODEL.split(), f"{MODEL} graph schema registry types errors"),
+    "infer": "graph dims registry types errors",
+    "call": "infer graph dims types errors kernels",
+    "optimize": "graph infer call registry ops errors",
+    "plan": "graph infer call registry dims types errors kernels",
+    "parts": "plan graph infer call dims types kernels",
+    "session": "loading plan parts infer call optimize graph registry ops dims types errors kernels",
+    "ops": "registry schema types dims errors kernels",
+    "directml": "ops dims types errors kernels",
+    "backend": "session registry schema types errors",
+    "cli": "session registry ops types errors",
+    "__init__": "session registry ops errors types directml",
+    "__main__": "cli",
+}
+
+
+def modules():
+    return [p for p in sorted((ROOT / "interp").glob("**/*.py")) if "kernels" not in p.relative_to(ROOT).parts]
+
+
+def imports(path):
+    """The modules at the top of interp that a file imports when it runs, and the packages from outside."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]:
+        node.body = []
+    package = list(path.relative_to(ROOT).parts[:-1])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (a.name.split(".") for a in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[:len(package) - node.level + 1] if node.level else []
+            whole = base + (node.module.split(".") if node.module else [])
+            yield from ([*whole, a.name] for a in node.names) if len(whole) == 1 and whole[0] == "interp" else [whole]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_follow_the_arrows(path):
+    mine = path.relative_to(ROOT / "interp").parts[0].removesuffix(".py")
+    assert mine in ARROWS, f"say in ARROWS what interp/{mine} may import"
+    public = set(ARROWS) - {"__init__", "__main__"}
+    used = {found[1] for found in imports(path) if found[0] == "interp" and len(found) > 1 and found[1] in public | {"kernels"}}
+    assert used - {mine} <= set(ARROWS[mine].split()), path
+
+
+def test_kernels_know_neither_graphs_nor_onnx():
+    for path in [*ROOT.glob("kernels/*.py*"), *ROOT.glob("kernels/*.pxd")]:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            words = line.split()
+            if words[:1] in (["import"], ["from"], ["cimport"]):
+                assert words[1].split(".")[0] not in ("interp", "onnx") and not words[1].startswith(".."), f"{path}: {line}"
+
+
+def test_files_stay_readable_in_one_sitting():
+    files = [*modules(), *(p for end in ("py", "pyx", "pxd", "h", "c") for p in ROOT.glob(f"kernels/**/*.{end}"))]
+    generated = {p.with_suffix(".c") for p in ROOT.glob("kernels/*.pyx")}
+    lengths = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in files if p not in generated}
+    assert {name: n for name, n in lengths.items() if n > LONGEST} == {}
+
+
+def test_every_module_says_what_one_finds_there():
+    for path in modules():
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+@pytest.mark.parametrize("tool", [["ruff", "check", "."], ["mypy"]], ids=["ruff", "mypy"])
+def test_tools_have_no_complaints(tool):
+    pytest.importorskip(tool[0], reason=f"{tool[0]} is part of the test extra")
+    done = subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
