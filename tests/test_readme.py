@@ -26,8 +26,8 @@ def folder(tmp_path_factory):
 
 
 def execute(words, folder):
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    env = {**os.environ, "PYTHONPATH": path, "PATH": f"{folder}/.venv/bin{os.pathsep}{os.environ['PATH']}", "PYTHONIOENCODING": "utf-8"}
+    before = {"PATH": f"{folder}/.venv/bin", "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONIOENCODING": "utf-8", **{k: os.pathsep.join([v, os.environ.get(k, "")]) for k, v in before.items()}}
     done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
