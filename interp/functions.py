@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from .errors import ModelError
+from .values import text
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ def opsets_of(imports: Iterable[Any]) -> dict[str, int]:
 
 def domain_of(proto: Any) -> str:
     """A domain; "" and "ai.onnx" are one."""
-    return "" if proto.domain == "ai.onnx" else proto.domain
+    return "" if proto.domain == "ai.onnx" else text(proto.domain)
 
 
 def function_of(proto: Any, defaults: Iterable[Any] = ()) -> Function:

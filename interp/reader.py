@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections import ChainMap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from .errors import ModelError, Unsupported, UnsupportedOperator, UnsupportedVer
 from .functions import Function, domain_of, standard_function
 from .graph import Graph, Node, Value
 from .registry import Op, Registry
-from .schema import Schema, schema
+from .schema import Parameter, Schema, schema
 from .sort import in_order
 from .tensors import Folder, array, dense
 from .values import text, value
@@ -138,11 +138,11 @@ class Reader:
         return name
 
     def _resolve(self, raw: str, what: str, place: Place) -> str:
-        found = place.names.get(raw)
-        if found is None:
+        try:
+            return place.names[raw]
+        except KeyError:
             near = difflib.get_close_matches(text(raw), place.names, 1)
-            raise ModelError(f"{what}: nothing defines the value {raw!r}{f'; did you mean {near[0]!r}?' if near else ''}")
-        return found
+            raise ModelError(f"{what}: nothing defines the value {raw!r}{f'; did you mean {near[0]!r}?' if near else ''}") from None
 
     def _constant(self, name: str, proto: Any, draft: Draft, place: Place) -> None:
         s = schema("Constant", self._opset("", name, place))
@@ -285,23 +285,27 @@ class Reader:
 
 def unused(taken: dict[str, int], name: str) -> str:
     """A name, with a number where it is taken."""
-    while name in taken:
+    free = name
+    while free in taken:
         taken[name] += 1
-        name = f"{name}_{taken[name]}"
-    taken[name] = 1
-    return name
+        free = f"{name}_{taken[name]}"
+    taken[free] = 1
+    return free
 
 
-def check_counts(name: str, s: Schema, inputs: Iterable[str], outputs: Iterable[str]) -> None:
+def check_counts(name: str, s: Schema, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Refuse more or fewer inputs and outputs than the schema has."""
-    inputs, outputs = list(inputs), list(outputs)
-    least_outputs = sum(not (p.optional or p.variadic) for p in s.outputs)
-    for kind, count, formal, least in (("inputs", len(inputs), s.inputs, s.least),
-                                       ("outputs", len(outputs), s.outputs, least_outputs)):
-        most = count if formal and formal[-1].variadic else len(formal)
-        if not least <= count <= most:
-            due = f"{least} to {most}" if least < most else f"at least {least}" if count == most else str(least)
-            raise ModelError(f"{name}: {s} has {due} {kind}, the node {count}")
+    for kind, given, formal in (("inputs", inputs, s.inputs), ("outputs", outputs, s.outputs)):
+        if len(given) > len(formal) and not (formal and formal[-1].variadic):
+            raise ModelError(f"{name}: {s} has at most {len(formal)} {kind}, the node has {len(given)}")
+        if any(not (p.optional or p.variadic) for p in formal[len(given):]):
+            raise ModelError(f"{name}: {s} needs its {kind} {_required(formal)}, the node has {len(given)}")
+    if len(inputs) < s.least:
+        raise ModelError(f"{name}: {s} needs {s.least} inputs, the node has {len(inputs)}")
     for p, i in zip(s.inputs, inputs, strict=False):
         if not i and not p.optional and not p.variadic:
             raise ModelError(f"{name}: {s} needs its input {p.name}")
+
+
+def _required(formal: Sequence[Parameter]) -> str:
+    return ", ".join(p.name for p in formal if not (p.optional or p.variadic))

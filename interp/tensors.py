@@ -59,7 +59,10 @@ class Folder:
         if not isinstance(location, str) or not location or "\0" in location or os.path.isabs(location) or "\\" in location:
             raise ModelError(f"{what}: must be a path relative to the model")
         named = os.path.normpath(os.path.join(self._path, location))
-        real = os.path.realpath(named)
+        try:
+            real = os.path.realpath(named)
+        except (OSError, ValueError) as e:
+            raise ModelError(f"{what}: {e}") from e
         if real not in self._opened:
             trusted = next((t for t in self._trusted if _inside(real, t)), None)
             if trusted is None and not _inside(real, self._path):
@@ -154,9 +157,10 @@ def _data(tensor: Any, element: str, count: int, folder: Folder, what: str) -> n
     if tensor.data_location:
         return folder.read(tensor, size)
     if tensor.HasField("raw_data"):
-        if len(tensor.raw_data) != size:
-            raise ModelError(f"{what}: has {len(tensor.raw_data)} bytes, its shape and type need {size}")
-        return np.frombuffer(tensor.raw_data, np.uint8)
+        raw = tensor.raw_data
+        if len(raw) != size:
+            raise ModelError(f"{what}: has {len(raw)} bytes, its shape and type need {size}")
+        return np.frombuffer(raw, np.uint8)
     name = FIELDS.get(element, "int32_data")
     values = getattr(tensor, name)
     due = size if bits < 5 else count * 2 if element.startswith("complex") else count
@@ -196,7 +200,9 @@ def dense(sparse: Any, folder: Folder) -> np.ndarray:
     limits = np.array([math.prod(shape)] if indices.ndim == 1 else shape, np.int64)
     if ((indices < 0) | (indices >= limits)).any():
         raise ModelError(f"{what}: an index lies outside its shape {list(shape)}")
-    made = np.full(shape, "" if values.dtype == object else 0, values.dtype)
+    made = np.zeros(shape, values.dtype)
+    if values.dtype == object:
+        made.fill("")
     if indices.ndim == 1:
         made.reshape(-1)[indices] = values
     else:
