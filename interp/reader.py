@@ -204,7 +204,9 @@ class Reader:
         if opset > newest:
             raise UnsupportedVersion(f"version {opset} of {domain or 'ai.onnx'} is newer than the newest known, {newest}; "
                                      "convert the model, or upgrade onnx")
-        return max(opset, 0)
+        if opset < 1:
+            raise ModelError(f"{name}: there is no version {opset} of {domain or 'ai.onnx'}")
+        return opset
 
     def _operator(self, domain: str, op_type: str, name: str, place: Place) -> tuple[Schema, Op | Function]:
         """What runs a node: an operator, or a function where only the standard has one."""
