@@ -44,12 +44,13 @@ def domain_of(proto: Any) -> str:
 
 def function_of(proto: Any, defaults: Iterable[Any] = ()) -> Function:
     """What a FunctionProto declares; ``defaults`` are attributes (AttributeProto) that it takes beside its own."""
-    known = {a.name: a for a in (*defaults, *proto.attribute_proto)}
-    for names, kind in ((proto.input, "input"), (proto.output, "output")):
+    known = {text(a.name): a for a in (*defaults, *proto.attribute_proto)}
+    inputs, outputs, attributes = (tuple(map(text, names)) for names in (proto.input, proto.output, proto.attribute))
+    for names, kind in ((inputs, "input"), (outputs, "output")):
         if len(set(names)) < len(names):
             raise ModelError(f"function {proto.name}: an {kind} is listed twice")
-    return Function(proto.name, tuple(proto.input), tuple(proto.output), tuple(proto.node), opsets_of(proto.opset_import),
-                    frozenset(known) | frozenset(proto.attribute), known)
+    return Function(text(proto.name), inputs, outputs, tuple(proto.node), opsets_of(proto.opset_import),
+                    frozenset(known).union(attributes), known)
 
 
 def local_functions(model: Any) -> dict[tuple[str, str, str], Function]:

@@ -22,7 +22,7 @@ from .tensors import Folder, array, dense
 from .values import text, value
 
 DEEPEST = 100
-MOST_INLINED = 1 << 20
+MOST_INLINED = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,8 @@ class Reader:
             return place.names[raw]
         except KeyError:
             near = difflib.get_close_matches(text(raw), place.names, 1)
-            raise ModelError(f"{what}: nothing defines the value {raw!r}{f'; did you mean {near[0]!r}?' if near else ''}") from None
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ModelError(f"{what}: nothing defines the value {raw!r}{hint}") from None
 
     def _constant(self, name: str, proto: Any, draft: Draft, place: Place) -> None:
         s = schema("Constant", self._opset("", name, place))

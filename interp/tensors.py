@@ -99,16 +99,19 @@ def _map(folder: str, path: str, what: str, links: bool) -> np.ndarray:
         file = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=at)
     finally:
         os.close(at)
-    with open(file, "rb") as opened:
+    try:
         facts = os.fstat(file)
         if not stat.S_ISREG(facts.st_mode):
             raise ModelError(f"{what}: is not a regular file")
         if facts.st_nlink > 1 and not links:
             raise ModelError(f"{what}: has more than one hard link; name its folder as trusted if that is meant")
         if facts.st_size <= SMALL_FILE:
-            return np.frombuffer(opened.read(facts.st_size), np.uint8)
-        keep_open: dict[str, Any] = {} if sys.version_info < (3, 13) else {"trackfd": False}
-        return np.frombuffer(mmap(file, facts.st_size, access=ACCESS_READ, **keep_open), np.uint8)
+            with open(file, "rb", closefd=False) as opened:
+                return np.frombuffer(opened.read(facts.st_size), np.uint8)
+        descriptor: dict[str, Any] = {} if sys.version_info < (3, 13) else {"trackfd": False}
+        return np.frombuffer(mmap(file, facts.st_size, access=ACCESS_READ, **descriptor), np.uint8)
+    finally:
+        os.close(file)
 
 
 def array(tensor: Any, folder: Folder) -> np.ndarray:
