@@ -128,7 +128,7 @@ class Reader:
         """Give a value of a graph the name that it has in the result."""
         own = place.names.maps[0]
         if not raw:
-            raise ModelError(f"{what} has no name")
+            raise ModelError(f"{what.rstrip()} has no name")
         if raw in own:
             before = draft.defined.get(own[raw], "an input of the function")
             raise ModelError(f"the value {raw} is defined twice, by {before} and by {what}")
