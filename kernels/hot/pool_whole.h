@@ -1,0 +1,57 @@
+/* Planes, each folded to one element. Included once for each kind of number, after pool_fold.h. */
+
+enum { FN(BLOCK) = 64 * 4 * LANES }; /* sums are added up in blocks: their error grows with a block's length, not a plane's */
+
+/* One vector that holds the fold of `n` elements from `at` on in its lanes. */
+INLINE vec FN(folded)(const void *x, ptrdiff_t at, ptrdiff_t n, ptrdiff_t readable, int fold, double p, int element) {
+    vec sum = FN(identity)(fold);
+    ptrdiff_t i = 0;
+    while (i + LANES <= n) {
+        ptrdiff_t stop = n - i < FN(BLOCK) ? n : i + FN(BLOCK);
+        vec none = FN(identity)(fold), part[4] = {none, none, none, none};
+#define TERM(k) FN(term)(FN(load)(x, at + i + (k) * LANES, element), fold, p)
+        for (; i + 4 * LANES <= stop; i += 4 * LANES)
+            for (int k = 0; k < 4; k++)
+                part[k] = FN(two)(TERM(k), part[k], fold);
+        for (; i + LANES <= stop; i += LANES)
+            part[0] = FN(two)(TERM(0), part[0], fold);
+#undef TERM
+        vec block = FN(two)(FN(two)(part[0], part[1], fold), FN(two)(part[2], part[3], fold), fold);
+        sum = FN(two)(block, sum, fold);
+    }
+    if (i < n) {
+        vec last = at + i + LANES <= readable ? FN(load)(x, at + i, element) : FN(load_some)(x, at + i, n - i, element);
+        vec rest = FN(first)(FN(term)(last, fold, p), n - i, FN(identity)(fold));
+        sum = FN(two)(rest, sum, fold);
+    }
+    return sum;
+}
+
+/* The lanes of a vector as one number. */
+INLINE REAL FN(across)(vec v, int fold) {
+    vec u = v;
+    for (int half = LANES / 2; half; half /= 2) {
+        for (int i = 0; i < half; i++)
+            u[i] = v[i + half];
+        v = FN(two)(u, v, fold);
+    }
+    return v[0];
+}
+
+INLINE int FN(whole)(const PoolCall *call, ptrdiff_t begin, ptrdiff_t end, void *scratch, int fold, int element) {
+    const Pool *how = call->how;
+    const void *x = call->at[0];
+    ptrdiff_t readable = how->planes * how->plane, n = how->plane;
+    (void)scratch;
+    for (ptrdiff_t c = begin; c < end; c += LANES) {
+        ptrdiff_t some = end - c < LANES ? end - c : LANES;
+        REAL result[LANES] = {0};
+        for (ptrdiff_t k = 0; k < some; k++)
+            result[k] = FN(across)(FN(folded)(x, (c + k) * n, n, readable, fold, how->p, element), fold);
+        vec v = FN(load)(result, 0, OWN);
+        if (fold == MEAN)
+            v /= FN(all)((REAL)n);
+        FN(store_some)(call->at[1], c, FN(root)(v, fold, how->p), some, element);
+    }
+    return 0;
+}
