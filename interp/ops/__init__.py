@@ -9,6 +9,7 @@ FAMILIES: tuple[str, ...] = (
     "conv",
     "elementwise",
     "matmul",
+    "pool",
     "roi",
 )
 
