@@ -33,6 +33,7 @@ class Schema:
     types: dict[str, frozenset[str]] = field(hash=False)
     deprecated: bool = False
     least: int = 0  # how many inputs a node has at the least
+    doc: str = ""
     random: bool = False  # whether the standard calls it non-deterministic: such nodes are never folded
     kinds: dict[str, str] = field(default_factory=dict, hash=False)  # attribute: INT, FLOATS, GRAPH …
 
@@ -55,9 +56,9 @@ class Schema:
         return self.types.get(parameter.type, frozenset((parameter.type,)))
 
     def only_widens(self, older: Schema) -> bool:
-        """Whether every call of ``older`` is a call of this version: only its types may have widened."""
-        return (self.inputs == older.inputs and self.outputs == older.outputs and self.defaults == older.defaults
-                and self.required == older.required
+        """Whether every call of ``older`` means the same in this version: only its types may have widened, its prose stays."""
+        return (self.doc == older.doc and self.inputs == older.inputs and self.outputs == older.outputs
+                and self.defaults == older.defaults and self.required == older.required
                 and all(self.types.get(k, frozenset()) >= v for k, v in older.types.items()))
 
 
@@ -119,5 +120,5 @@ def _read(s: Any) -> Schema:
          for k, a in s.attributes.items()},
         frozenset(k for k, a in s.attributes.items() if a.required),
         {c.type_param_str: frozenset(c.allowed_type_strs) for c in s.type_constraints},
-        s.deprecated, s.min_input, s.node_determinism == defs.OpSchema.NodeDeterminism.NonDeterministic,
+        s.deprecated, s.min_input, " ".join(s.doc.split()), s.node_determinism == defs.OpSchema.NodeDeterminism.NonDeterministic,
         {k: a.type.name for k, a in s.attributes.items()})

@@ -107,15 +107,22 @@ def pow_(X, Y, *, axis=None, broadcast=None, out):
 
 
 @op("Mod", 10, 13, shape=broadcast)
+def mod_of_integers(A, B, *, fmod, out):
+    """The rest of a division: with the sign of the divisor, or with fmod, which floating-point numbers need, of the dividend."""
+    if not fmod and A.dtype.kind not in "iu":
+        raise ValueError("Mod of floating-point numbers needs fmod=1 before version 28")
+    return Later(partial(_rest, np.fmod if fmod else np.mod), A, B, out)
+
+
+@op("Mod", 28, 28, shape=broadcast)
 def mod(A, B, *, fmod, out):
     """The rest of a division: with the sign of the divisor, or with fmod that of the dividend."""
-    if not fmod and A.dtype.kind not in "iu":
-        raise ValueError("Mod of floating-point numbers needs fmod=1")
+    return Later(partial(_rest, np.fmod if fmod else np.mod), A, B, out)
 
-    def rest(a, b, out):
-        _no_zero(b)
-        (np.fmod if fmod else np.mod)(a, b, out=out)
-    return Later(rest, A, B, out)
+
+def _rest(divide: Callable, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    _no_zero(b)
+    divide(a, b, out=out)
 
 
 # Several operands
