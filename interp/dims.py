@@ -126,6 +126,17 @@ def divided(a: Size, b: Size) -> Size:
     return _atom("//", a, b) if exact is None else exact
 
 
+def never_negative(size: Size) -> bool:
+    """Whether a size is 0 or more whatever its names come to."""
+    if not isinstance(size, Dim):
+        return size >= 0
+    return all(n >= 0 and all(map(_above, atoms)) for atoms, n in size.terms.items())
+
+
+def _above(atom: _Atom) -> bool:
+    return (any if atom.fold == "max" else all)(map(never_negative, atom.of))
+
+
 def size_of(shape: tuple[Size, ...]) -> Size:
     """How many elements a shape has."""
     return prod(shape, start=1)

@@ -52,7 +52,8 @@ def output_facts(node: Node, facts: Sequence[Fact | None], scopes: dict[str, Sco
     found: list[Any] = []
     if node.op.shape is not None and not any(f and f.shape is None and f.type.startswith("tensor") for f in facts):
         try:
-            found = list(node.op.shape(*facts, **{**node.attributes, **scopes}))
+            counted = {"outputs": len(node.outputs)} if node.op.counted else {}
+            found = list(node.op.shape(*facts, **{**node.attributes, **scopes, **counted}))
         except InterpError:
             raise
         except (ValueError, TypeError, IndexError, KeyError) as e:

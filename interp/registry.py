@@ -34,6 +34,7 @@ class Op:
     known: tuple[str, ...] = ()
     layouts: tuple[str, ...] = ()
     wants: frozenset[str] = frozenset()
+    counted: bool = False  # whether the shape rule asks how many outputs the node has
     others: tuple[Op, ...] = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -62,9 +63,10 @@ def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable
     """Declare the function below as an operator, for the schema versions ``since`` to ``through``.
 
     ``shape(*facts, **attributes)`` returns the outputs' shapes, a list of tuples (or of Facts, where the type does not follow
-    from the schema); without one, only a run tells the sizes. ``types`` are the element types that the function can do,
-    of the first type constraint or by constraint; ``view=i`` says that the output is the storage of input i,
-    ``inplace=(i,)`` that it may overwrite it; ``known`` names the inputs whose values are needed to bind.
+    from the schema), and gets the number of outputs if it asks for ``outputs``; without one, only a run tells the sizes.
+    ``types`` are the element types that the function can do, of the first type constraint or by constraint; ``view=i``
+    says that the output is the storage of input i, ``inplace=(i,)`` that it may overwrite it; ``known`` names the inputs
+    whose values are needed to bind.
     Declarations stack: the same function may serve several operators or ranges.
     """
     def declare(run: Callable) -> Op:
@@ -72,7 +74,8 @@ def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable
         if isinstance(run, Op):
             others, run = (run, *run.others), run.run
         wants = EXTRAS & set(inspect.signature(run).parameters)
-        return Op(name, since, through, run, shape, domain, types, view, inplace, known, layouts, wants, others)
+        counted = shape is not None and "outputs" in inspect.signature(shape).parameters
+        return Op(name, since, through, run, shape, domain, types, view, inplace, known, layouts, wants, counted, others)
     return declare
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dims import Dim, Size, divided
+from ..dims import Dim, Size, divided, never_negative
 from ..errors import RunError
 from ..kernels import elementwise
 from ..kernels.step import Later
@@ -39,13 +39,9 @@ def _pair(name: str, through: int, loop: str, plain: Callable, since: int = 1, c
     return pair
 
 
-def _never_negative(size: Size) -> bool:
-    return all(n >= 0 for n in size.terms.values()) if isinstance(size, Dim) else size >= 0
-
-
 def _quotient_of_sizes(a: np.ndarray, b: np.ndarray) -> Any:
     """Quotients rounded towards zero, where all that is divided has a known sign; a divisor of zero is left to the run."""
-    if not all(_never_negative(u) and isinstance(v, int) and v > 0 for u, v in np.broadcast(a, b)):
+    if not all(never_negative(u) and isinstance(v, int) and v > 0 for u, v in np.broadcast(a, b)):
         return None
     return np.frompyfunc(divided, 2, 1)(a, b)
 
@@ -54,7 +50,7 @@ def _equal_sizes(a: np.ndarray, b: np.ndarray) -> Any:
     """Which sizes agree, where none depends on what a name comes to."""
     def alike(u: Size, v: Size) -> bool | None:
         plain = isinstance(u, int) and isinstance(v, int)
-        below = any(isinstance(n, int) and n < 0 for n in (u, v)) and _never_negative(u if isinstance(u, Dim) else v)
+        below = any(isinstance(n, int) and n < 0 for n in (u, v)) and never_negative(u if isinstance(u, Dim) else v)
         return True if u == v else False if plain or below else None
     found = np.asarray(np.frompyfunc(alike, 2, 1)(a, b), object)
     return None if any(n is None for n in found.flat) else found

@@ -1,0 +1,438 @@
+"""Operators that move elements and change none: views, concatenation, slices, transpositions, repeats, padding."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from ..dims import Dim, Fact, Size, divided, fresh, larger, never_negative, size_of, smaller
+from ..kernels import layout
+from ..kernels.step import Later
+from ..registry import op
+from .shapes import Shape, axes_of, axis_of, numbers, shape_of, sizes, widest, with_value
+
+ENDLESS = 2**31 - 1  # what models write for "to the end"
+
+
+def put(found: Any, out: np.ndarray | None) -> Any:
+    """Fill the buffer, or return what was found where there is none: strings have no buffers."""
+    if out is None:
+        return found
+    out[...] = found
+    return None
+
+
+def put_off(fn: Callable, *arrays: Any) -> Later:
+    """A call of NumPy, put off: what the result's buffer, the last array, is filled with."""
+    return Later(lambda *given: put(fn(*given[:-1]), given[-1]), *arrays)
+
+
+def plain(x: Any) -> list[int]:
+    """The numbers of an attribute or of an input whose value is known."""
+    return [int(n) for n in np.ravel(x)]
+
+
+# Views: a program never runs these, the result is the input's storage
+
+
+@op("Identity", 1, 25, shape=lambda x: [Fact(x.type, x.shape, x.value)], view=0)
+def identity(input):
+    """The same value: a view."""
+    return input
+
+
+def _reshaped(x: Fact, shape: Any = None, *, allowzero: int = 0, **_: Any) -> list[Any]:
+    wanted = sizes(shape)
+    if wanted is None:
+        rank = shape.shape[0] if isinstance(shape, Fact) and shape.shape else None
+        return [tuple(fresh() for _ in range(rank)) if isinstance(rank, int) else None]
+    return [resolved(shape_of(x), wanted, allowzero)]
+
+
+def resolved(shape: Shape, wanted: Sequence[Size], allowzero: int) -> Shape:
+    """The shape that Reshape is asked for: 0 keeps a size (unless zeros are allowed), -1 takes what remains."""
+    if allowzero and 0 in wanted and -1 in wanted:
+        raise ValueError(f"{list(wanted)} has both 0 and -1, which allowzero forbids")
+    if not allowzero and any(n == 0 and i >= len(shape) for i, n in enumerate(wanted)):
+        raise ValueError(f"{list(wanted)} keeps a size that {shape} does not have")
+    if list(wanted).count(-1) > 1 or any(isinstance(n, int) and n < -1 for n in wanted):
+        raise ValueError(f"{list(wanted)} leaves more than one size open")
+    kept = [shape[i] if n == 0 and not allowzero else n for i, n in enumerate(wanted)]
+    total, rest = size_of(shape), size_of(tuple(n for n in kept if n != -1))
+    if -1 in wanted and rest == 0:
+        raise ValueError(f"{list(wanted)} leaves open what an empty {shape} has along one axis")
+    found = tuple(divided(total, rest) if n == -1 else n for n in kept)
+    if isinstance(total, int) and isinstance(size_of(found), int) and size_of(found) != total:
+        raise ValueError(f"{total} elements of {shape} do not make {list(wanted)}")
+    return found
+
+
+@op("Reshape", 5, 25, shape=_reshaped, view=0, known=("shape",))
+@op("Reshape", 1, 1, shape=_reshaped, view=0)
+def reshape(data, shape=None, *, allowzero=0, consumed_inputs=None):
+    """The same elements in another shape: a view, which its reader shapes by the rule."""
+    return data
+
+
+def _flattened(x: Fact, *, axis: int) -> list[Any]:
+    shape = shape_of(x)
+    if not -len(shape) <= axis <= len(shape):
+        raise ValueError(f"axis {axis} is outside of {len(shape)} dimensions")
+    at = axis + len(shape) if axis < 0 else axis
+    return [(size_of(shape[:at]), size_of(shape[at:]))]
+
+
+@op("Flatten", 1, 25, shape=_flattened, view=0)
+def flatten(input, *, axis):
+    """A matrix of the axes before one and of those from it on: a view."""
+    return input
+
+
+def _unsqueezed(x: Fact, axes: Any) -> list[Any]:
+    shape, named = shape_of(x), numbers(axes)
+    if named is None:
+        return [None]
+    rank = len(shape) + len(named)
+    at, rest = axes_of(named, rank), iter(shape)
+    return [tuple(1 if i in at else next(rest) for i in range(rank))]
+
+
+@op("Unsqueeze", 13, 25, shape=_unsqueezed, view=0, known=("axes",))
+@op("Unsqueeze", 1, 11, shape=_unsqueezed, view=0)
+def unsqueeze(data, axes):
+    """Axes of size 1 put in: a view."""
+    return data
+
+
+def _squeezed(x: Fact, axes: Any = None) -> list[Any]:
+    shape, named = shape_of(x), numbers(axes)
+    if axes is None:
+        if any(isinstance(n, Dim) for n in shape):  # which of them are 1 only a run tells
+            return [None]
+        return [tuple(n for n in shape if n != 1)]
+    if named is None:
+        return [None]
+    gone = axes_of(named, len(shape))
+    if any(isinstance(shape[a], int) and shape[a] != 1 for a in gone):
+        raise ValueError(f"axes {list(gone)} of {shape} are not all of size 1")
+    return [tuple(n for i, n in enumerate(shape) if i not in gone)]
+
+
+@op("Squeeze", 13, 25, shape=_squeezed, view=0, known=("axes",))
+@op("Squeeze", 1, 11, shape=_squeezed, view=0)
+def squeeze(data, axes=None):
+    """Axes of size 1 left out: a view."""
+    return data
+
+
+# Copies
+
+
+def _joined(*facts: Fact, axis: int | None) -> list[Any]:
+    shapes = [shape_of(f) for f in facts]
+    at = axis_of(1 if axis is None else axis, len(shapes[0]))
+    for s in shapes:
+        if len(s) != len(shapes[0]) or any(isinstance(a, int) and isinstance(b, int) and a != b
+                                           for i, (a, b) in enumerate(zip(s, shapes[0], strict=True)) if i != at):
+            raise ValueError(f"shapes {', '.join(map(str, shapes))} do not join along axis {axis}")
+    total: Size = 0
+    for s in shapes:
+        total = total + s[at]
+    return [tuple(total if i == at else _settled(column) for i, column in enumerate(zip(*shapes, strict=True)))]
+
+
+def _settled(column: Sequence[Size]) -> Size:
+    """Sizes that must agree: a number where one is known."""
+    return next((n for n in column if isinstance(n, int)), column[0])
+
+
+def _joined_values(*values: np.ndarray, axis: int | None) -> Any:
+    return np.concatenate(values, 1 if axis is None else axis)
+
+
+@op("Concat", 1, 13, shape=with_value(_joined, _joined_values))
+def concat(*inputs, axis, out):
+    """The inputs one after the other along an axis, before version 4 axis 1 by default."""
+    at = axis_of(1 if axis is None else axis, inputs[0].ndim)
+    made = None if out is None else layout.concat(inputs, at, out)
+    return made or put_off(lambda *arrays: np.concatenate(arrays, at), *inputs, out)
+
+
+def _permuted(x: Fact, *, perm: Sequence[int] | None) -> list[Any]:
+    shape = shape_of(x)
+    order = range(len(shape))[::-1] if perm is None else axes_of(perm, len(shape))
+    if len(order) != len(shape):
+        raise ValueError(f"perm {perm} is no order of {len(shape)} axes")
+    return [tuple(shape[p] for p in order)]
+
+
+@op("Transpose", 1, 25, shape=_permuted)
+def transpose(data, *, perm, out):
+    """The axes in another order, by default the reverse."""
+    order = tuple(range(data.ndim))[::-1] if perm is None else axes_of(perm, data.ndim)
+    made = None if out is None else layout.transpose(data, order, out)
+    return made or put_off(lambda x: np.transpose(x, order), data, out)
+
+
+# Slices
+
+
+def _bounds(size: Size, start: Size, end: Size, step: int) -> tuple[Size, Size] | None:
+    """Where a slice starts and how many elements it has; None where that depends on the sign of a named size."""
+    if step == 0:
+        raise ValueError("a slice steps by 0")
+    if not (never_negative(start) or isinstance(start, int)) or not (never_negative(end) or isinstance(end, int)):
+        return None
+    if step > 0:
+        first, last = _clamped(start, size, 0, size), _clamped(end, size, 0, size)
+        return first, _at_least_none(last - first + step - 1, step, first)
+    first, last = _clamped(start, size, 0, size - 1), _clamped(end, size, -1, size - 1)
+    return smaller(first, size - 1), _at_least_none(smaller(first, size - 1) - last - step - 1, -step, last)
+
+
+def _clamped(n: Size, size: Size, low: Size, high: Size) -> Size:
+    """A position between two ends; a negative one counts from the end."""
+    if isinstance(n, int) and abs(n) >= ENDLESS:
+        return high if n > 0 else low
+    if isinstance(n, int) and n < 0:
+        return high if n == -1 and high == size - 1 else larger(size + n, low)
+    return n if n == low or n == high else smaller(n, high)
+
+
+def _at_least_none(room: Size, step: int, other: Size) -> Size:
+    """How many steps fit; names say nothing of which end comes first, unless one end is that of the axis."""
+    count = divided(room, step)
+    return count if other in (0, -1) and isinstance(count, Dim) and never_negative(count) else larger(count, 0)
+
+
+def _sliced(x: Fact, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> list[Any]:
+    shape, first, last = list(shape_of(x)), sizes(starts), sizes(ends)
+    by, named = numbers(steps), numbers(axes)
+    if first is None or last is None or (steps is not None and by is None) or (axes is not None and named is None):
+        rows = starts.shape[0] if axes is None and isinstance(starts, Fact) and starts.shape else None
+        open_ = range(rows) if isinstance(rows, int) else range(len(shape))
+        touched = axes_of(open_ if named is None else named, len(shape))
+        return [tuple(fresh() if i in touched else n for i, n in enumerate(shape))]
+    for i, a in enumerate(axes_of(range(len(first)) if named is None else named, len(shape))):
+        found = _bounds(shape[a], first[i], last[i], 1 if by is None else by[i])
+        shape[a] = fresh() if found is None else found[1]
+    return [tuple(shape)]
+
+
+def _sliced_values(x: np.ndarray, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+    given = [None if a is None else sizes(Fact("tensor(int64)", None, a)) for a in (starts, ends, axes, steps)]
+    if any(isinstance(n, Dim) for a in given if a is not None for n in a):
+        return None
+    return x[_slices(x.shape, *given)]
+
+
+def _slices(shape: Sequence[int], starts: Any, ends: Any, axes: Any, steps: Any) -> tuple[slice, ...]:
+    """Python's slices for all axes, out of numbers."""
+    found = [slice(0, n, 1) for n in shape]
+    for i, a in enumerate(axes_of(range(len(starts)) if axes is None else axes, len(shape))):
+        step = 1 if steps is None else steps[i]
+        bounds: Any = _bounds(shape[a], starts[i], ends[i], step)
+        last = bounds[0] + bounds[1] * step
+        found[a] = slice(bounds[0], None if last < 0 else last, step) if bounds[1] else slice(0, 0, 1)
+    return tuple(found)
+
+
+def _slice(data: np.ndarray, starts: Any, ends: Any, axes: Any, steps: Any, out: Any) -> Any:
+    along = _slices(data.shape, *(None if a is None else plain(a) for a in (starts, ends, axes, steps)))
+    made = None if out is None else layout.slice(data, [s.start for s in along], [s.step for s in along], out)
+    return made or put_off(lambda x: x[along], data, out)
+
+
+@op("Slice", 1, 1, shape=_sliced)
+def slice_by_attributes(data, *, starts, ends, axes, out):
+    """A part of every axis named."""
+    return _slice(data, starts, ends, axes, None, out)
+
+
+@op("Slice", 10, 13, shape=with_value(_sliced, _sliced_values), known=("starts", "ends", "axes", "steps"))
+def slice_(data, starts, ends, axes=None, steps=None, *, out):
+    """A part of every axis named, by steps that may go backwards; ends beyond the axis are its ends."""
+    return _slice(data, starts, ends, axes, steps, out)
+
+
+# Parts
+
+
+def _parts(size: Size, split: Any, count: int | None, ceil: bool) -> list[Size] | None:
+    """The sizes of parts: as given, or equal ones, of which the last may be smaller where `ceil` is asked for."""
+    given = sizes(split)
+    if given is not None or split is not None:
+        if given and isinstance(size, int) and all(isinstance(n, int) for n in given) and sum(given) != size:
+            raise ValueError(f"parts of {given} do not make {size}")
+        return given
+    if not count:
+        return None
+    each = divided(size + count - 1, count) if ceil else divided(size, count)
+    if isinstance(size, int) and not ceil and size % count:
+        raise ValueError(f"{size} do not split into {count} equal parts")
+    last = size - each * (count - 1)
+    if isinstance(last, int) and last < 0:
+        raise ValueError(f"{size} do not split into {count} parts")
+    return [each] * (count - 1) + [last]
+
+
+def _split_shapes(x: Fact, split: Any = None, *, axis: int | None, num_outputs: int | None = None, outputs: int | None = None,
+                  **_: Any) -> list[Any]:
+    shape = shape_of(x)
+    at = axis_of(axis or 0, len(shape))
+    parts = _parts(shape[at], split, num_outputs or outputs, num_outputs is not None)
+    if parts is None:
+        return [tuple(fresh() if i == at else n for i, n in enumerate(shape)) for _ in range(outputs or 0)]
+    return [(*shape[:at], n, *shape[at + 1:]) for n in parts]
+
+
+@op("Split", 13, 18, shape=_split_shapes, known=("split",))
+@op("Split", 2, 11, shape=_split_shapes)
+@op("Split", 1, 1, shape=_split_shapes, known=("split",))
+def split_(input, split=None, *, axis, num_outputs=None, outputs, out):
+    """Parts along an axis: of the sizes given, or equal ones."""
+    at = axis_of(axis or 0, input.ndim)
+    parts: Any = _parts(input.shape[at], None if split is None else plain(split), num_outputs or len(outputs),
+                        num_outputs is not None)
+    starts = [0, *accumulate(parts)][:-1]
+    wanted = [(s, y) for s, y in zip(starts, out or (), strict=False) if y is not None]
+    made = layout.split(input, at, wanted) if out is not None else None
+    return made or Later(partial(_split, at, starts), input, *([] if out is None else out))
+
+
+def _split(axis: int, starts: list[int], x: np.ndarray, *outs: np.ndarray | None) -> Any:
+    found = np.split(x, starts[1:], axis)
+    for part, out in zip(found, outs, strict=False):
+        if out is not None:
+            out[...] = part
+    return None if outs else tuple(found)
+
+
+# Repeats
+
+
+def _expanded(x: Fact, shape: Any) -> list[Any]:
+    wanted = sizes(shape)
+    if wanted is None:
+        rank = shape.shape[0] if shape.shape else None
+        return [tuple(fresh() for _ in range(max(rank, x.rank))) if isinstance(rank, int) else None]
+    return [widest([shape_of(x), tuple(wanted)])]
+
+
+def _expanded_values(x: np.ndarray, shape: np.ndarray) -> Any:
+    wanted = numbers(Fact("tensor(int64)", None, shape))
+    return None if wanted is None else np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(wanted)))
+
+
+@op("Expand", 8, 13, shape=with_value(_expanded, _expanded_values), known=("shape",))
+def expand(input, shape, *, out):
+    """Axes of size 1 repeat up to a shape, with which the input broadcasts."""
+    wanted = np.broadcast_shapes(input.shape, tuple(plain(shape)))
+    own = (1,) * (len(wanted) - input.ndim) + input.shape
+    repeats = [n if o == 1 else 1 for n, o in zip(wanted, own, strict=True)]
+    made = None if out is None else layout.repeat(input, own, repeats, out)
+    return made or put_off(lambda x: np.broadcast_to(x, wanted), input, out)
+
+
+def _tiled(x: Fact, repeats: Any) -> list[Any]:
+    times = sizes(repeats)
+    shape = shape_of(x)
+    if times is None:
+        return [tuple(fresh() for _ in shape)]
+    if len(times) != len(shape):
+        raise ValueError(f"{len(times)} repeats for {len(shape)} axes")
+    return [tuple(n * r for n, r in zip(shape, times, strict=True))]
+
+
+@op("Tile", 6, 13, shape=_tiled, known=("repeats",))
+def tile(input, repeats, *, out):
+    """The input again and again along every axis."""
+    times = plain(repeats)
+    made = None if out is None else layout.repeat(input, input.shape, times, out)
+    return made or put_off(lambda x: np.tile(x, times), input, out)
+
+
+# Padding
+
+MODES = ("constant", "reflect", "edge", "wrap")
+
+
+def _padded(x: Fact, pads: Any = None, constant_value: Any = None, axes: Any = None, *, paddings: Any = None,
+            **_: Any) -> list[Any]:
+    shape, around, named = shape_of(x), sizes(pads if paddings is None else paddings), numbers(axes)
+    if around is None or (axes is not None and named is None):
+        return [tuple(fresh() for _ in shape)]
+    at = axes_of(range(len(shape)) if named is None else named, len(shape))
+    if len(around) != 2 * len(at):
+        raise ValueError(f"{len(around)} pads for {len(at)} axes")
+    grown = dict(zip(at, zip(around[:len(at)], around[len(at):], strict=True), strict=True))
+    found = tuple(n + sum(grown.get(i, (0, 0))) for i, n in enumerate(shape))
+    if any(isinstance(n, int) and n < 0 for n in found):
+        raise ValueError(f"pads {around} take more than {shape} has")
+    return [found]
+
+
+@op("Pad", 1, 25, shape=_padded, known=("pads", "axes"))
+def pad(data, pads=None, constant_value=None, axes=None, *, mode, value=0.0, paddings=None, out):
+    """Elements put around, or taken away where a pad is negative: a constant, or what the mode makes of the data.
+
+    The pads are an attribute `paddings` in version 1, and one with the constant `value` in version 2.
+    """
+    if mode not in MODES:
+        raise ValueError(f"Pad has no mode {mode}; it has {', '.join(MODES)}")
+    around = plain(pads if paddings is None else paddings)
+    at = axes_of(range(data.ndim) if axes is None else plain(axes), data.ndim)
+    widths, cut = [(0, 0)] * data.ndim, [slice(None)] * data.ndim
+    for i, a in enumerate(at):
+        before, after = around[i], around[i + len(at)]
+        widths[a] = max(before, 0), max(after, 0)
+        cut[a] = slice(max(-before, 0), data.shape[a] - max(-after, 0))
+
+    plain_fill = "" if data.dtype.hasobject else value
+
+    def padded(x, fill=plain_fill):
+        if mode == "constant":
+            return np.pad(x[tuple(cut)], widths, constant_values=np.ravel(fill)[0])
+        return np.pad(x[tuple(cut)], widths, mode)
+    return put_off(padded, data, *(() if constant_value is None else (constant_value,)), out)
+
+
+# Blocks of depth and space
+
+
+def _deeper(x: Fact, *, blocksize: int) -> list[Any]:
+    n, c, h, w = shape_of(x)
+    return [(n, c * (blocksize * blocksize), divided(h, blocksize), divided(w, blocksize))]
+
+
+def _wider(x: Fact, *, blocksize: int, **_: Any) -> list[Any]:
+    n, c, h, w = shape_of(x)
+    return [(n, divided(c, blocksize * blocksize), h * blocksize, w * blocksize)]
+
+
+@op("DepthToSpace", 1, 13, shape=_wider)
+def depth_to_space(input, *, blocksize, mode="DCR", out):
+    """Blocks of the result from channels: depth first (DCR) or channel first (CRD)."""
+    n, c, h, w = input.shape
+    b, rest = blocksize, c // (blocksize * blocksize)
+    if mode == "DCR":
+        return _reordered(input, (n, b, b, rest, h, w), (0, 3, 4, 1, 5, 2), (n, rest, h * b, w * b), out)
+    return _reordered(input, (n, rest, b, b, h, w), (0, 1, 4, 2, 5, 3), (n, rest, h * b, w * b), out)
+
+
+@op("SpaceToDepth", 1, 13, shape=_deeper)
+def space_to_depth(input, *, blocksize, out):
+    """Channels from the blocks of the input, depth first."""
+    n, c, h, w = input.shape
+    b = blocksize
+    return _reordered(input, (n, c, h // b, b, w // b, b), (0, 3, 5, 1, 2, 4), (n, c * b * b, h // b, w // b), out)
+
+
+def _reordered(x: np.ndarray, within: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...], out: Any) -> Any:
+    """A transposition between two changes of shape."""
+    permuted = tuple(within[p] for p in order)
+    made = None if out is None else layout.transpose(x.reshape(within), order, out.reshape(permuted))
+    return made or put_off(lambda x: x.reshape(within).transpose(order).reshape(shape), x, out)
