@@ -104,7 +104,7 @@ def _scalars(*arrays: Any) -> list[Any]:
     return [np.ravel(a)[0].item() if np.asarray(a).dtype.kind in "iuf" else float(np.ravel(a)[0]) for a in arrays]
 
 
-def _ranged(start: Fact, limit: Fact, delta: Fact) -> list[Any]:
+def _ranged(start: Fact, limit: Fact, delta: Fact, **_: Any) -> list[Any]:
     given = [carried(f) for f in (start, limit, delta)]
     if all(g is not None for g in given):
         first, last, step = (g.flat[0] for g in given if g is not None)
@@ -118,9 +118,9 @@ def _ranged(start: Fact, limit: Fact, delta: Fact) -> list[Any]:
     return [(_counted(*_scalars(start.value, limit.value, delta.value)),)]
 
 
-@op("Range", 11, 11, shape=_ranged, known=("start", "limit", "delta"))
-def range_(start, limit, delta, *, out):
-    """From a start, by steps, up to a limit that it does not reach."""
+@op("Range", 11, 27, shape=_ranged, known=("start", "limit", "delta"))
+def range_(start, limit, delta, *, stash_type=1, out):
+    """From a start, by steps, up to a limit that it does not reach; computed in double precision, whatever the stash type."""
     first, last, step = _scalars(start, limit, delta)
     count = _counted(first, last, step)
     return Later(lambda out: np.copyto(out, first + np.arange(count) * step, casting="unsafe"), out)

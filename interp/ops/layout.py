@@ -403,7 +403,7 @@ def pad(data, pads=None, constant_value=None, axes=None, *, mode, value=0.0, pad
 # Blocks of depth and space
 
 
-def _deeper(x: Fact, *, blocksize: int) -> list[Any]:
+def _deeper(x: Fact, *, blocksize: int, **_: Any) -> list[Any]:
     n, c, h, w = shape_of(x)
     return [(n, c * (blocksize * blocksize), divided(h, blocksize), divided(w, blocksize))]
 
@@ -413,7 +413,7 @@ def _wider(x: Fact, *, blocksize: int, **_: Any) -> list[Any]:
     return [(n, divided(c, blocksize * blocksize), h * blocksize, w * blocksize)]
 
 
-@op("DepthToSpace", 1, 13, shape=_wider)
+@op("DepthToSpace", 1, 28, shape=_wider)
 def depth_to_space(input, *, blocksize, mode="DCR", out):
     """Blocks of the result from channels: depth first (DCR) or channel first (CRD)."""
     n, c, h, w = input.shape
@@ -423,12 +423,12 @@ def depth_to_space(input, *, blocksize, mode="DCR", out):
     return _reordered(input, (n, rest, b, b, h, w), (0, 1, 4, 2, 5, 3), (n, rest, h * b, w * b), out)
 
 
-@op("SpaceToDepth", 1, 13, shape=_deeper)
-def space_to_depth(input, *, blocksize, out):
-    """Channels from the blocks of the input, depth first."""
+@op("SpaceToDepth", 1, 28, shape=_deeper)
+def space_to_depth(input, *, blocksize, mode="DCR", out):
+    """Channels from the blocks of the input: depth first (DCR) or channel first (CRD)."""
     n, c, h, w = input.shape
-    b = blocksize
-    return _reordered(input, (n, c, h // b, b, w // b, b), (0, 3, 5, 1, 2, 4), (n, c * b * b, h // b, w // b), out)
+    b, order = blocksize, (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+    return _reordered(input, (n, c, h // b, b, w // b, b), order, (n, c * b * b, h // b, w // b), out)
 
 
 def _reordered(x: np.ndarray, within: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...], out: Any) -> Any:
