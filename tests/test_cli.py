@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -221,6 +222,7 @@ def test_unknown_names_suggest_the_nearest(added):
     assert "no dimension row; did you mean rows?" in refused(2, added, "-d", "row=2")
     assert "no input aa; did you mean a?" in refused(2, added, "-i", "aa=ones")
     assert "no input c; known: a, b" in refused(2, added, "--shape", "c=1,3")
+    assert "no input c; known: a, b" in refused(2, added, "--range", "c=0:1")
     assert "no output or tensor z" in refused(2, added, "--outputs", "z")
     assert "did you mean --expect?" in refused(2, added, "--expct", "x")
 
@@ -366,3 +368,12 @@ def test_a_closed_pipe_is_quiet():
     command = f"{sys.executable} -m interp {DIGITS} --all-tensors --print full -q -d N=50 | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.startswith("digits.onnx") and done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_an_interrupt_ends_quietly(added):
+    running = subprocess.Popen([sys.executable, "-m", "interp", added, "-n", "1000000000"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert "rows is not given" in running.stderr.readline()
+    running.send_signal(signal.SIGINT)
+    assert running.communicate(timeout=60) == ("", "") and running.returncode == 130

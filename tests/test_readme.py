@@ -27,8 +27,8 @@ def folder(tmp_path_factory):
 
 def execute(words, folder):
     before = {"PATH": f"{folder}/.venv/bin", "PYTHONPATH": str(ROOT)}
-    env = {**os.environ, "PYTHONIOENCODING": "utf-8", **{k: os.pathsep.join([v, os.environ.get(k, "")]) for k, v in before.items()}}
-    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True)
+    env = {**os.environ, **{k: os.pathsep.join([v, os.environ.get(k, "")]) for k, v in before.items()}}
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -30,7 +30,7 @@ def collect(session: Any, args: argparse.Namespace, notice: Notice) -> list[Feed
     """A feed for every input of a session, and for the initializers that the user overrides."""
     known = {v.name: v for v in [*session.inputs, *session.overridable]}
     texts = dict(_named(text, session, known) for text in args.input)
-    for name, _ in args.shape:
+    for name in [name for name, _ in [*args.shape, *args.range] if name is not None]:
         _must_be("input", name, known)
     sizes = Sizes(known.values(), args.dim, notice)
     shapes = dict(args.shape)
