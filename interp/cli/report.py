@@ -59,7 +59,8 @@ def header(run: Run) -> list[Any]:
     about = run.session.metadata
     opsets = ", ".join(f"{domain or 'opset'} {version}" for domain, version in about["opset"].items())
     size = show.scaled(about["parameters"], show.COUNTS, "")
-    return [(Path(run.args.model).name, "bold"), f"   {opsets}   {about['nodes']} nodes   {size} parameters "
+    nodes = f"{about['nodes']} node{'s' * (about['nodes'] != 1)}"
+    return [(Path(run.args.model).name, "bold"), f"   {opsets}   {nodes}   {size} parameters "
             f"({show.scaled(about['bytes'], show.BYTES, 'bytes')})"]
 
 

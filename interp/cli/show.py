@@ -150,7 +150,7 @@ def score_rows(value: Any) -> np.ndarray | None:
 def top(value: Any, k: int | None, names: list[str]) -> list[list[dict[str, Any]]]:
     """The k largest scores of each row: index, label, value; 5 of a single row unless k is said."""
     rows = score_rows(value)
-    if rows is None or k == 0 or k is None and len(rows) > 1:
+    if rows is None or k == 0 or k is None and (len(rows) > 1 or value.ndim == 1):
         return []
     found = []
     for row in rows.astype(np.float64):
