@@ -265,6 +265,8 @@ class Reader:
     def _capture(self, node: Node) -> None:
         """Make what a node's bodies read from outside its hidden inputs; constants they share instead."""
         bodies = list(node.bodies.values())
+        if not bodies:
+            return
         reads = [self._reads(body) for body in bodies]
         captured = []
         for name in sorted(set().union(*reads)):

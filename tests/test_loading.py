@@ -311,6 +311,7 @@ def test_bodies_may_be_nested_as_deeply_as_a_file_can_hold_them():
     assert len(list(load(nested(30), registry).walk())) == 61
 
 
+@pytest.mark.filterwarnings("ignore:The onnxtxt format is experimental")
 def test_a_path_bytes_and_a_model_give_the_same(tmp_path):
     model = model_of([helper.make_node("Abs", ["x"], ["y"])])
     for suffix in ("onnx", "textproto", "json", "onnxtxt"):
@@ -343,6 +344,7 @@ def test_what_is_no_model_is_refused(tmp_path, content, says):
     assert says in refusal(path) and says in refusal(content)
 
 
+@pytest.mark.filterwarnings("ignore:The onnxtxt format is experimental")
 @pytest.mark.parametrize("suffix", ["json", "textproto", "onnxtxt"])
 def test_damaged_text_is_refused(tmp_path, suffix):
     path = tmp_path / f"model.{suffix}"
