@@ -199,6 +199,30 @@ def test_samples_of_no_image_are_an_error(case, batch):
 
 
 @pytest.mark.parametrize("case", [*REGIONS, *ALIGNED])
+@pytest.mark.parametrize("channels", [1, 7, 8, 16, 17, 33])
+def test_any_number_of_channels(case, channels):
+    """The numbers at which blocks of channels fill up and leave a rest."""
+    x, corners = image(case, (1, channels, 6, 7)), regions(case, 5, seed=channels)
+    if case.op == "MaxRoiPool":
+        y = max_roi_pool(case, x, with_batch(case, corners), pooled_shape=[2, 3])
+        assert_close(y, oracle.max_roi_pool(x, with_batch(case, corners), pooled_shape=[2, 3]))
+    for mode in ("avg", "max") if case.op == "RoiAlign" else ():
+        check_align(case, x, corners, [0] * 5, mode=mode, output_height=2, output_width=3)
+
+
+@pytest.mark.parametrize("case", [*REGIONS, *ALIGNED])
+@pytest.mark.parametrize("shape", [(2, 3, 0, 4), (2, 3, 4, 0), (2, 0, 4, 4)])
+def test_an_image_without_pixels_or_channels(case, shape):
+    """Every bin is empty, every sample outside."""
+    x, corners = np.zeros(shape, case.dtype), np.array([[0, 0, 2, 2], [-1, -1, 0, 0]], case.dtype)
+    if case.op == "MaxRoiPool":
+        y = max_roi_pool(case, x, with_batch(case, corners, 1), pooled_shape=[2, 2])
+    else:
+        y = roi_align(case, x, corners, [0, 1], output_height=2, output_width=2)
+    assert_close(y, np.zeros((2, shape[1], 2, 2), case.dtype))
+
+
+@pytest.mark.parametrize("case", [*REGIONS, *ALIGNED])
 def test_any_number_of_threads_gives_the_same_bits(case):
     x, corners = image(case, (2, 19, 17, 13)), regions(case, 40)
     feeds = {"X": x, "rois": corners, "batch_indices": np.arange(40) % 2}
