@@ -1,7 +1,7 @@
 """Regions of interest: the largest or the mean of every bin of them, over a map whose channels stand in blocks.
 
-A run copies what the regions reach of the map into cells, one cache line of channels at every position, so that channels
-fill vectors; then regions are shared among threads.
+A run copies what the regions reach of the map into cells, which hold some channels of one position, so that channels fill
+vectors; then regions are shared among threads.
 """
 import numpy as np
 from libc.math cimport NAN, ceil, floor, isfinite, isnan, round
@@ -346,8 +346,8 @@ cdef int pooled(const Map* m, Task task, const void* how, const Team* team) noex
     cdef Py_ssize_t image, area = 0
     for image in range(m.images):
         area = max(area, (m.reached[image].end - m.reached[image].begin) * m.width)
-    share(team, <Task> fill, m, m.images * m.blocks, 20 + area * 10)
-    return share(team, task, how, m.regions * m.blocks, 50 + 20 * m.high * m.wide)
+    share(team, <Task> fill, m, m.images * m.blocks, 20 + area * 15)
+    return share(team, task, how, m.regions * m.blocks, 50 + 40 * m.high * m.wide)
 
 
 cdef int run_max(real** at, const Max* how) noexcept nogil:

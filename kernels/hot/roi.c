@@ -32,6 +32,11 @@ static void read_double(const void *x, int type, void *y, ptrdiff_t n) {
 #define BYTES(type) ((type) == PLAIN ? 4 : 2)
 #ifdef __AVX2__
 #define LARGER(a, b) ((vector_float)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define LOWER 0, 8, 1, 9, 2, 10, 3, 11
+#define UPPER 4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define LOWER 0, 4, 1, 5
+#define UPPER 2, 6, 3, 7
 #endif
 #include "hot/roi_real.h"
 
@@ -41,6 +46,11 @@ static void read_double(const void *x, int type, void *y, ptrdiff_t n) {
 #define BYTES(type) 8
 #ifdef __AVX2__
 #define LARGER(a, b) ((vector_double)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
+#define LOWER 0, 4, 1, 5
+#define UPPER 2, 6, 3, 7
+#else
+#define LOWER 0, 2
+#define UPPER 1, 3
 #endif
 #include "hot/roi_real.h"
 

@@ -1,13 +1,13 @@
 /* Loops over regions of interest, for every instruction set.
 
-   The map stands in blocks of channels: at every position a cell of CELL bytes, which is one cache line and holds as many
-   channels as fit; lanes without a channel are zero. */
+   The map stands in blocks of channels: at every position a cell of CELL bytes, which holds as many channels as fit; lanes
+   without a channel are zero. */
 #ifndef INTERP_HOT_ROI_H
 #define INTERP_HOT_ROI_H
 #include <stddef.h>
 #include "hot/isa.h"
 
-#define CELL 64
+#define CELL 128 /* two cache lines: with one, short loops over positions cost more than what they do */
 
 /* The element types at the edges; the arithmetic is in float or double. */
 enum { PLAIN, HALVES, BRAINS };

@@ -1,6 +1,7 @@
-/* The loops of roi.c in one precision: REAL, NAME, MASK (an integer as wide as REAL), BYTES and LARGER are set by it, and
-   unset here. LARGER(a, b) is b where either is NaN. */
+/* The loops of roi.c in one precision: REAL, NAME, MASK (an integer as wide as REAL), BYTES, LARGER, LOWER and UPPER are set by
+   it, and unset here. LARGER(a, b) is b where either is NaN; LOWER and UPPER interleave the halves of two vectors. */
 #define LANES (CELL / (ptrdiff_t)sizeof(REAL))
+#define ACROSS (WIDTH / (int)sizeof(REAL))
 
 typedef REAL NAME(vector) __attribute__((vector_size(WIDTH), may_alias));
 typedef MASK NAME(mask) __attribute__((vector_size(WIDTH), may_alias));
@@ -10,7 +11,7 @@ typedef struct {
     NAME(vector) part[VECTORS];
 } NAME(cell);
 
-#define PARTS _Pragma("GCC unroll 4") for (int v = 0; v < VECTORS; v++)
+#define PARTS _Pragma("GCC unroll 8") for (int v = 0; v < VECTORS; v++)
 
 static inline NAME(vector) NAME(select)(NAME(mask) where, NAME(vector) a, NAME(vector) b) {
     return (NAME(vector))(((NAME(mask))a & where) | ((NAME(mask))b & ~where));
@@ -25,6 +26,43 @@ static inline NAME(vector) NAME(larger)(NAME(vector) x, NAME(vector) so_far) {
     return (NAME(vector))((NAME(mask))LARGER(x, so_far) | (NAME(mask))(x != x));
 }
 
+/* Rows of a square to columns: every round interleaves its halves. */
+static inline void NAME(turn)(NAME(vector) *square) {
+    for (int round = 1; round < ACROSS; round *= 2) {
+        NAME(vector) from[ACROSS];
+        memcpy(from, square, sizeof from);
+#pragma GCC unroll 8
+        for (int i = 0; i < ACROSS / 2; i++) {
+            square[2 * i] = __builtin_shuffle(from[i], from[i + ACROSS / 2], (NAME(mask)){LOWER});
+            square[2 * i + 1] = __builtin_shuffle(from[i], from[i + ACROSS / 2], (NAME(mask)){UPPER});
+        }
+    }
+}
+
+/* A matrix of `rows` rows to one of `columns` rows; rows stand so many elements apart. */
+static __attribute__((noinline, noclone)) void NAME(transpose)(const REAL *x, ptrdiff_t from, ptrdiff_t rows, ptrdiff_t columns, REAL *y, ptrdiff_t to) {
+    ptrdiff_t r = 0;
+    for (; r + ACROSS <= rows; r += ACROSS) {
+        ptrdiff_t c = 0;
+        for (; c + ACROSS <= columns; c += ACROSS) {
+            NAME(vector) square[ACROSS];
+#pragma GCC unroll 8
+            for (int i = 0; i < ACROSS; i++)
+                memcpy(square + i, x + (r + i) * from + c, WIDTH);
+            NAME(turn)(square);
+#pragma GCC unroll 8
+            for (int i = 0; i < ACROSS; i++)
+                memcpy(y + (c + i) * to + r, square + i, WIDTH);
+        }
+        for (; c < columns; c++)
+            for (int i = 0; i < ACROSS; i++)
+                y[c * to + r + i] = x[(r + i) * from + c];
+    }
+    for (; r < rows; r++)
+        for (ptrdiff_t c = 0; c < columns; c++)
+            y[c * to + r] = x[r * from + c];
+}
+
 static void NAME(block)(const void *x, int type, ptrdiff_t plane, ptrdiff_t channels, Span positions, void *to) {
     REAL rows[LANES][STRIP], *cells = to;
     memset(rows, 0, sizeof rows);
@@ -32,9 +70,7 @@ static void NAME(block)(const void *x, int type, ptrdiff_t plane, ptrdiff_t chan
         ptrdiff_t n = positions.end - p < STRIP ? positions.end - p : STRIP;
         for (ptrdiff_t c = 0; c < channels; c++)
             NAME(read)((const char *)x + (c * plane + p) * BYTES(type), type, rows[c], n);
-        for (ptrdiff_t i = 0; i < n; i++)
-            for (ptrdiff_t c = 0; c < LANES; c++)
-                cells[(p + i) * LANES + c] = rows[c][i];
+        NAME(transpose)(rows[0], STRIP, LANES, n, cells + p * LANES, LANES);
     }
 }
 
@@ -100,29 +136,27 @@ static void NAME(most_weighted)(const void *map, ptrdiff_t width, const Taps *ro
         }
 }
 
-static void NAME(spread)(const void *bins, ptrdiff_t n, ptrdiff_t channels, void *to, int type, ptrdiff_t plane) {
-    const REAL *from = bins;
-    for (ptrdiff_t c = 0; c < channels; c++) {
-        char *row = (char *)to + c * plane * BYTES(type);
-        if (type == PLAIN) {
-            for (ptrdiff_t i = 0; i < n; i++)
-                ((REAL *)row)[i] = from[i * LANES + c];
-            continue;
-        }
-        for (ptrdiff_t i = 0; i < n; i += STRIP) {
-            REAL strip[STRIP];
-            ptrdiff_t most = n - i < STRIP ? n - i : STRIP;
-            for (ptrdiff_t k = 0; k < most; k++)
-                strip[k] = from[(i + k) * LANES + c];
-            narrow_float((const float *)strip, type, row + i * BYTES(type), most);
-        }
+static void NAME(spread)(const void *bins, ptrdiff_t n, ptrdiff_t channels, void *y, int type, ptrdiff_t plane) {
+    if (type == PLAIN) {
+        NAME(transpose)(bins, LANES, n, channels, y, plane);
+        return;
+    }
+    for (ptrdiff_t i = 0; i < n; i += STRIP) {
+        REAL rows[LANES][STRIP];
+        ptrdiff_t strip = n - i < STRIP ? n - i : STRIP;
+        NAME(transpose)((const REAL *)bins + i * LANES, LANES, strip, channels, rows[0], STRIP);
+        for (ptrdiff_t c = 0; c < channels; c++)
+            narrow_float((const float *)rows[c], type, (char *)y + (c * plane + i) * BYTES(type), strip);
     }
 }
 
 #undef LANES
+#undef ACROSS
 #undef PARTS
 #undef REAL
 #undef NAME
 #undef MASK
 #undef BYTES
 #undef LARGER
+#undef LOWER
+#undef UPPER
