@@ -16,13 +16,13 @@ static ptrdiff_t packed_size(ptrdiff_t groups, ptrdiff_t out_channels, ptrdiff_t
 
 static void cut(ConvolutionCall *call, size_t size, int threads) {
     const Convolution *how = call->how;
-    ptrdiff_t pixels = volume(how->out), planes = how->batch * how->groups, most = PANEL_BLOCK * PANEL_BYTES / (ptrdiff_t)size;
-    call->pixels = most;
-    call->pixel_blocks = pieces(pixels, most);
+    ptrdiff_t pixels = volume(how->out), planes = how->batch * how->groups, columns = PANEL_BYTES / (ptrdiff_t)size;
+    call->pixels = columns * even_piece(pieces(pixels, columns), PANEL_BLOCK);
+    call->pixel_blocks = pieces(pixels, call->pixels);
     call->rows = row_share(how->out_channels, planes * call->pixel_blocks, threads);
     call->row_blocks = pieces(how->out_channels, call->rows);
     call->count = planes * call->pixel_blocks * call->row_blocks;
-    call->cost = nanoseconds(call->rows * lesser(most, pixels), how->in_channels * volume(how->kernel), size);
+    call->cost = nanoseconds(call->rows * lesser(call->pixels, pixels), how->in_channels * volume(how->kernel), size);
 }
 
 static void cut_planes(ConvolutionCall *call, size_t size, int threads) {

@@ -10,7 +10,8 @@
 
 static void cut(ProductCall *call, size_t size, int threads) {
     const Product *how = call->how;
-    call->columns = PANEL_BLOCK * PANEL_BYTES / (ptrdiff_t)size;
+    ptrdiff_t columns = PANEL_BYTES / (ptrdiff_t)size;
+    call->columns = columns * even_piece(pieces(how->n, columns), PANEL_BLOCK);
     call->column_blocks = pieces(how->n, call->columns);
     call->rows = row_share(how->m, how->batch * call->column_blocks, threads);
     call->row_blocks = pieces(how->m, call->rows);

@@ -5,6 +5,10 @@
 
 #ifndef INTERP_HOT_PATCHES_H
 #define INTERP_HOT_PATCHES_H
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 enum { MOST_RUNS = PANEL_BYTES / sizeof(float) };
 
 /* A stretch of a panel's pixels that lie side by side in one output row, and where the first one's window starts. */
@@ -63,8 +67,9 @@ static Inside inside(const Convolution *how, const Run *run, const ptrdiff_t *ta
     ptrdiff_t stride = how->stride[2], x = run->at[2] + tap[2], z = run->at[0] + tap[0], y = run->at[1] + tap[1];
     if (z < 0 || z >= how->size[0] || y < 0 || y >= how->size[1] || x >= how->size[2])
         return (Inside){0, 0, 0};
-    ptrdiff_t first = x < 0 ? pieces(-x, stride) : 0;
-    ptrdiff_t end = lesser(run->count, pieces(how->size[2] - x, stride));
+    ptrdiff_t first = x < 0 ? pieces(-x, stride) : 0, end = run->count;
+    if (x + (end - 1) * stride >= how->size[2])
+        end = pieces(how->size[2] - x, stride);
     return (Inside){first, end > first ? end - first : 0, (z * how->size[1] + y) * how->size[2] + x + first * stride};
 }
 
@@ -82,46 +87,58 @@ static void offset_of(const Convolution *how, ptrdiff_t tap, ptrdiff_t *offset) 
         tap /= how->kernel[axis];
     }
 }
+
+static void next_offset(const Convolution *how, ptrdiff_t *offset) {
+    for (int axis = AXES - 1; axis >= 0; axis--) {
+        offset[axis] += how->dilation[axis];
+        if (offset[axis] < how->kernel[axis] * how->dilation[axis])
+            return;
+        offset[axis] = 0;
+    }
+}
+
+/* A panel's width of elements from every second place. The compiler would fetch them one by one. */
+static inline void float_every_second(const float *x, float *y) {
+#if defined(__AVX2__)
+    for (int half = 0; half < 2; half++, x += 16, y += 8) {
+        __m256 low = _mm256_loadu_ps(x), high = _mm256_loadu_ps(x + 7); /* not 8: that would read beyond the last */
+        __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0xd8));
+        _mm256_storeu_ps(y, _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8)));
+    }
+#else
+    for (int i = 0; i < (int)(PANEL_BYTES / sizeof(float)); i++)
+        y[i] = x[2 * i];
+#endif
+}
+
+static inline void double_every_second(const double *x, double *y) {
+    for (int i = 0; i < (int)(PANEL_BYTES / sizeof(double)); i++)
+        y[i] = x[2 * i];
+}
 #endif
 
 /* The weights of a chunk for some rows, in groups of ROWS: zeros stand in for rows that are not there. */
-static void OF(pack_chunk)(const REAL *w, ptrdiff_t rows, ptrdiff_t channels, ptrdiff_t taps, const Chunk *chunk, REAL *out,
-                           ptrdiff_t step) {
-    for (ptrdiff_t i = 0; i < rows; i += ROWS) {
-        REAL *to = out + i / ROWS * step;
+static void OF(pack_chunk)(const REAL *w, ptrdiff_t rows, ptrdiff_t channels, ptrdiff_t taps, const Chunk *chunk, REAL *out) {
+    for (ptrdiff_t i = 0; i < rows; i += ROWS)
         for (ptrdiff_t t = chunk->t; t < chunk->t + chunk->taps; t++)
             for (ptrdiff_t c = chunk->c; c < chunk->c + chunk->channels; c++)
                 for (ptrdiff_t r = i; r < i + ROWS; r++)
-                    *to++ = r < rows ? w[(r * channels + c) * taps + t] : 0;
-    }
+                    *out++ = r < rows ? w[(r * channels + c) * taps + t] : 0;
 }
 
+/* Chunk after chunk, so that a block of rows is read from end to end. */
 static void OF(pack)(const REAL *w, ptrdiff_t groups, ptrdiff_t rows, ptrdiff_t channels, ptrdiff_t taps, REAL *out) {
-    ptrdiff_t depth = channels * taps;
-    for (ptrdiff_t g = 0; g < groups && rows && depth; g++) {
+    for (ptrdiff_t g = 0; g < groups; g++, w += rows * channels * taps) {
         Chunk chunk = first_chunk(channels, taps);
-        REAL *to = out;
         do {
-            OF(pack_chunk)(w, rows, channels, taps, &chunk, to, depth * ROWS);
-            to += chunk.channels * chunk.taps * ROWS;
+            OF(pack_chunk)(w, rows, channels, taps, &chunk, out);
+            out += pieces(rows, ROWS) * ROWS * chunk.channels * chunk.taps;
         } while (next_chunk(&chunk, channels, taps));
-        w += rows * depth;
-        out += pieces(rows, ROWS) * ROWS * depth;
     }
-}
-
-/* Every second of 2 * LANES - 1 elements. */
-ALWAYS OF(vector) OF(every_second)(const REAL *x) {
-    OF(vector) low = OF(load)(x), high = OF(load)(x + LANES - 1);
-    OF(vector) v;
-#pragma GCC unroll 8
-    for (int l = 0; l < LANES; l++)
-        v[l] = l < LANES / 2 ? low[2 * l] : high[2 * l - LANES + 1];
-    return v;
 }
 
 /* One run of every channel of a chunk; the shape of the copy is settled outside of the loop. */
-static void OF(copy)(const REAL *x, ptrdiff_t plane, REAL *y, ptrdiff_t n, ptrdiff_t stride, ptrdiff_t channels) {
+static void OF(copy)(const REAL *restrict x, ptrdiff_t plane, REAL *restrict y, ptrdiff_t n, ptrdiff_t stride, ptrdiff_t channels) {
 #define CHANNELS for (ptrdiff_t c = 0; c < channels; c++, x += plane, y += COLUMNS)
     if (stride == 1 && n == COLUMNS) {
         CHANNELS {
@@ -136,11 +153,7 @@ static void OF(copy)(const REAL *x, ptrdiff_t plane, REAL *y, ptrdiff_t n, ptrdi
             OF(store)(y + n - LANES, high);
         }
     } else if (stride == 2 && n == COLUMNS) {
-        CHANNELS {
-            OF(vector) low = OF(every_second)(x), high = OF(every_second)(x + 2 * LANES);
-            OF(store)(y, low);
-            OF(store)(y + LANES, high);
-        }
+        CHANNELS OF(every_second)(x, y);
     } else
         CHANNELS {
             for (ptrdiff_t i = 0; i < n; i++)
@@ -154,12 +167,12 @@ static void OF(pack_pixels)(const Convolution *how, const REAL *x, ptrdiff_t pix
                             REAL *out) {
     Run runs[MOST_RUNS];
     Inside in[MOST_RUNS];
-    ptrdiff_t plane = volume(how->size);
+    ptrdiff_t plane = volume(how->size), tap[AXES];
     int n = runs_of(how, pixel, pixels, runs);
     x += chunk->c * plane;
-    for (ptrdiff_t t = chunk->t; t < chunk->t + chunk->taps; t++, out += chunk->channels * COLUMNS) {
-        ptrdiff_t tap[AXES], covered = 0;
-        offset_of(how, t, tap);
+    offset_of(how, chunk->t, tap);
+    for (ptrdiff_t t = 0; t < chunk->taps; t++, next_offset(how, tap), out += chunk->channels * COLUMNS) {
+        ptrdiff_t covered = 0;
         for (int r = 0; r < n; r++) {
             in[r] = inside(how, runs + r, tap);
             covered += in[r].count;
@@ -176,16 +189,14 @@ static void OF(pack_pixels)(const Convolution *how, const REAL *x, ptrdiff_t pix
 static OF(Factor) OF(weights)(const ConvolutionCall *call, ptrdiff_t group, ptrdiff_t i, ptrdiff_t rows, const Chunk *chunk,
                               REAL *scratch) {
     const Convolution *how = call->how;
-    ptrdiff_t taps = volume(how->kernel), depth = how->in_channels * taps;
+    ptrdiff_t taps = volume(how->kernel), depth = chunk->channels * chunk->taps, all = how->in_channels * taps;
     if (how->panels) {
-        const REAL *of_group = (const REAL *)how->panels + group * pieces(how->out_channels, ROWS) * ROWS * depth;
-        ptrdiff_t before = chunk->c * taps + chunk->t * chunk->channels;
-        return (OF(Factor)){of_group + i * depth + before * ROWS, depth * ROWS, 1, ROWS};
+        ptrdiff_t before = group * all + chunk->c * taps + chunk->t * chunk->channels;
+        const REAL *of_chunk = (const REAL *)how->panels + before * pieces(how->out_channels, ROWS) * ROWS;
+        return (OF(Factor)){of_chunk + i * depth, depth * ROWS, 1, ROWS};
     }
-    ptrdiff_t step = chunk->channels * chunk->taps * ROWS;
-    OF(pack_chunk)((const REAL *)call->w + (group * how->out_channels + i) * depth, rows, how->in_channels, taps, chunk, scratch,
-                   step);
-    return (OF(Factor)){scratch, step, 1, ROWS};
+    OF(pack_chunk)((const REAL *)call->w + (group * how->out_channels + i) * all, rows, how->in_channels, taps, chunk, scratch);
+    return (OF(Factor)){scratch, depth * ROWS, 1, ROWS};
 }
 
 /* A block of one image and group: output channels from i, pixels from `pixel`. */

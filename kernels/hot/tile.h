@@ -18,7 +18,7 @@ enum {
     DEPTH = 256,       /* products in one chain of sums; longer ones are split, for the caches and for accuracy */
     ROW_BLOCK = 96,    /* rows of the first factor that stay in the second-level cache; a multiple of ROWS */
     DIRECT_ROWS = 18,  /* up to so many rows, reading a factor where it lies beats packing it */
-    PANEL_BLOCK = 12,  /* panels of the second factor that do */
+    PANEL_BLOCK = 16,  /* panels of the second factor that do */
     GEMV_PANELS = 4,   /* panels that a single row meets at once: enough sums to hide the latency of the adder */
 };
 
@@ -124,21 +124,22 @@ ALWAYS void OF(finish_row)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, cons
     }
 }
 
-/* `rows` is a constant wherever this is inlined, so that the sums are registers. */
-ALWAYS void OF(sums)(int rows, const REAL *a, ptrdiff_t cross, ptrdiff_t along, const REAL *b, ptrdiff_t b_along,
+/* `rows` and `vectors` are constants wherever this is inlined, so that the sums are registers. */
+ALWAYS void OF(sums)(int rows, int vectors, const REAL *a, ptrdiff_t cross, ptrdiff_t along, const REAL *b, ptrdiff_t b_along,
                      ptrdiff_t depth, const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n) {
     OF(vector) sum[ROWS][2];
     const REAL *lower = a + 3 * cross; /* two pointers reach six rows without a multiplication */
 #pragma GCC unroll 6
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < ROWS; r++)
         sum[r][0] = sum[r][1] = (OF(vector)){0};
     for (ptrdiff_t k = 0; k < depth; k++) {
-        OF(vector) b0 = OF(load)(b), b1 = OF(load)(b + LANES);
+        OF(vector) b0 = OF(load)(b), b1 = vectors > 1 ? OF(load)(b + LANES) : b0;
 #pragma GCC unroll 6
         for (int r = 0; r < rows; r++) {
             OF(vector) f = OF(spread)(r < 3 ? a[r * cross] : lower[(r - 3) * cross]);
             sum[r][0] += f * b0;
-            sum[r][1] += f * b1;
+            if (vectors > 1)
+                sum[r][1] += f * b1;
         }
         a += along;
         lower += along;
@@ -151,7 +152,11 @@ ALWAYS void OF(sums)(int rows, const REAL *a, ptrdiff_t cross, ptrdiff_t along, 
 
 static void OF(tile)(ptrdiff_t rows, const OF(Factor) *a, const REAL *at, const OF(Factor) *b, const REAL *bt, ptrdiff_t depth,
                      const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n) {
-#define TILE(r) OF(sums)(r, at, a->cross, a->along, bt, b->along, depth, e, i, j, n)
+#define TILE(r) \
+    if (n > LANES) \
+        OF(sums)(r, 2, at, a->cross, a->along, bt, b->along, depth, e, i, j, n); \
+    else \
+        OF(sums)(r, 1, at, a->cross, a->along, bt, b->along, depth, e, i, j, n)
     switch (rows) {
     case 1: TILE(1); return;
     case 2: TILE(2); return;
