@@ -35,16 +35,16 @@ def collect(session: Any, args: argparse.Namespace, notice: Notice) -> list[Feed
     sizes = Sizes(known.values(), args.dim, notice)
     shapes = dict(args.shape)
     for name, shape in shapes.items():
-        sizes.learn(known[name], shape)
+        sizes.learn(known[name], np.broadcast_to(0, shape))
     feeds = [Feed(name, value, source) for name, value, source in _data(args.data, session, texts)]
     for feed in feeds:
-        sizes.learn(known[feed.name], np.shape(feed.value))
+        sizes.learn(known[feed.name], feed.value)
     # What has a shape of its own comes first: the rest takes its sizes from there.
     for name, text in sorted(texts.items(), key=lambda item: not specs.has_shape(item[1])):
         value = known[name]
         shape = shapes[name] if name in shapes else sizes.so_far(value)
         array, source = specs.read(text, value, shape, _settings(name, args), partial(sizes.of, value))
-        sizes.learn(value, np.shape(array))
+        sizes.learn(value, array)
         feeds.append(Feed(name, array, source))
     given = {f.name for f in feeds}
     for value in session.inputs:
@@ -114,9 +114,10 @@ class Sizes:
             shape.append(self.sizes[d] if isinstance(d, str) else 1 if d is None else d)
         return tuple(shape)
 
-    def learn(self, value: Any, shape: tuple[int, ...]) -> None:
-        """Take names' sizes from the shape of an input; two that differ are an error."""
-        if value.shape is None or len(value.shape) != len(shape):
+    def learn(self, value: Any, array: Any) -> None:
+        """Take names' sizes from a tensor; two that differ are an error."""
+        shape = getattr(array, "shape", None)
+        if value.shape is None or shape is None or len(value.shape) != len(shape):
             return
         for d, size in zip(value.shape, shape, strict=True):
             if isinstance(d, str) and self.sizes.setdefault(d, size) != size:
