@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
+
+import interp
 
 ROOT = Path(__file__).parent.parent
 BLOCKS = re.findall(r"^```(python|bash|cython)\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
@@ -73,3 +76,11 @@ def test_the_second_command_is_what_ci_runs():
     [command] = [block.strip() for language, block in BLOCKS if "[test]" in block]
     pattern = re.search(r"grep -m 1 -E '(.*)' README.md", (ROOT / ".ci/run").read_text(encoding="utf-8"))[1]
     assert re.search(pattern, command)
+
+
+def test_the_operators_that_the_readme_names_are_there():
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## What it does")[2].partition("Not there yet")[0]
+    schemas = {s.name for s in onnx.defs.get_all_schemas()}
+    claimed = set(re.findall(r"\b[A-Z]\w+", text)) & schemas
+    assert len(claimed) > 20
+    assert claimed <= {o.name for o in interp.standard}
