@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import count
 from math import prod
 from typing import Any
@@ -12,8 +13,12 @@ import numpy as np
 
 from .types import DTYPE
 
-_FOLD: dict[str, Callable[[int, int], int]] = {"//": lambda a, b: a // b, "min": min, "max": max, "%": lambda a, b: a % b}
+_FOLD: dict[str, Callable[..., int]] = {"//": lambda a, b: a // b, "min": min, "max": max, "%": lambda a, b: a % b,
+                                        "": lambda a: a}
 _fresh = count()
+LONGEST = 400  # characters of a text, beyond which something short stands for it
+MOST_TERMS = 64  # of a polynomial; beyond, it is one opaque size
+DEEPEST = 50  # levels of folds that are worked out from the outside in
 
 
 class Dim:
@@ -22,11 +27,12 @@ class Dim:
     Two with the same text are the same size, so `N*4//4 == N` and `a+b-a == b`.
     """
 
-    __slots__ = ("terms", "text")
+    __slots__ = ("terms", "text", "depth")
 
     def __init__(self, terms: dict[tuple[_Atom, ...], int]):
         self.terms = terms
         self.text = _text(terms)
+        self.depth: int = max([a.depth for atoms in terms for a in atoms], default=0)
 
     def __repr__(self) -> str:
         return self.text
@@ -82,20 +88,25 @@ class Dim:
 Size = int | Dim
 
 
-@dataclass(frozen=True)
 class _Atom:
-    """A name, or a fold of two sizes that is no polynomial."""
+    """A name, a fold of two sizes that is no polynomial, or a size whose text is too long."""
 
-    text: str
-    fold: str = ""
-    of: tuple = ()
+    __slots__ = ("text", "fold", "of", "names", "depth")
+
+    def __init__(self, text: str, fold: str = "", of: tuple[Size, ...] = ()):
+        self.text, self.fold, self.of = text, fold, of
+        inner = [d for d in of if isinstance(d, Dim)]
+        self.names: frozenset[str] = frozenset().union(*(d.names for d in inner)) if of else frozenset((text,))
+        self.depth: int = 1 + max([d.depth for d in inner], default=0) if of else 0
 
     def __str__(self) -> str:
         return self.text
 
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset().union(*(d.names for d in self.of if isinstance(d, Dim))) if self.fold else frozenset((self.text,))
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Atom) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
 
 def named(name: str) -> Dim:
@@ -153,12 +164,10 @@ def number(size: Size, known: dict[str, int]) -> int:
         return size
     found = known.get(size.text)
     if found is None:
-        total = 0
-        for atoms, times in size.terms.items():
-            for a in atoms:
-                times *= _value(a, known)
-            total += times
-        found = known[size.text] = total
+        if size.depth > DEEPEST:
+            for d in _from_the_inside(size):
+                known[d.text] = _total(d, known)
+        found = known[size.text] = _total(size, known)
     return found
 
 
@@ -166,22 +175,44 @@ def substituted(size: Size, sizes: dict[str, Size]) -> Size:
     """A size with other sizes in the place of names; names that are not given stay."""
     if not isinstance(size, Dim):
         return size
-    total: Size = 0
+    made: dict[str, Size] = {}
+    for d in _from_the_inside(size):
+        total: Size = 0
+        for atoms, times in d.terms.items():
+            product: Size = times
+            for a in atoms:
+                of = [made[o.text] if isinstance(o, Dim) else o for o in a.of]
+                product = product * (_REFOLD[a.fold](*of) if of else sizes.get(a.text, Dim({(a,): 1})))
+            total = total + product
+        made[d.text] = total
+    return made[size.text]
+
+
+def _from_the_inside(size: Dim) -> list[Dim]:
+    """A size and those that it is made of, each after its own parts."""
+    found: dict[str, Dim] = {}
+    todo = [size]
+    while todo:
+        d = todo.pop()
+        if d.text not in found:
+            found[d.text] = d
+            todo += [o for atoms in d.terms for a in atoms for o in a.of if isinstance(o, Dim)]
+    return sorted(found.values(), key=lambda d: d.depth)
+
+
+def _total(size: Dim, known: dict[str, int]) -> int:
+    total = 0
     for atoms, times in size.terms.items():
-        product: Size = times
         for a in atoms:
-            if a.fold:
-                product = product * _REFOLD[a.fold](*(substituted(d, sizes) for d in a.of))
-            else:
-                product = product * sizes.get(a.text, Dim({(a,): 1}))
-        total = total + product
+            times *= _value(a, known)
+        total += times
     return total
 
 
 def _value(atom: _Atom, known: dict[str, int]) -> int:
     found = known.get(atom.text)
     if found is None:
-        if not atom.fold:
+        if not atom.of:
             raise KeyError(atom.text)
         found = known[atom.text] = _FOLD[atom.fold](*(number(d, known) for d in atom.of))
     return found
@@ -189,7 +220,16 @@ def _value(atom: _Atom, known: dict[str, int]) -> int:
 
 def _atom(fold: str, a: Size, b: Size) -> Dim:
     text = f"{fold}({a}, {b})" if fold.isalpha() else f"({a} {fold} {b})"
-    return Dim({(_Atom(text, fold, (a, b)),): 1})
+    return Dim({(_Atom(_shortened(text), fold, (a, b)),): 1})
+
+
+def _shortened(text: str) -> str:
+    """A text, or what stands for it where it is so long that sizes made of such sizes would never end."""
+    return text if len(text) <= LONGEST else _stand_in(text)
+
+
+def _stand_in(text: str) -> str:
+    return f"size#{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
 
 
 def _terms(size: Size) -> dict[tuple[_Atom, ...], int]:
@@ -198,7 +238,12 @@ def _terms(size: Size) -> dict[tuple[_Atom, ...], int]:
 
 def _size(terms: dict[tuple[_Atom, ...], int]) -> Size:
     terms = {a: n for a, n in sorted(terms.items(), key=lambda t: [str(a) for a in t[0]]) if n}
-    return terms.get((), 0) if set(terms) <= {()} else Dim(terms)
+    if terms.keys() <= {()}:
+        return terms.get((), 0)
+    made = Dim(terms)
+    if len(terms) <= MOST_TERMS and len(made.text) <= LONGEST:
+        return made
+    return Dim({(_Atom(_stand_in(made.text), "", (made,)),): 1})
 
 
 def _sum(a: Size, b: Size, sign: int) -> Size:
@@ -208,7 +253,8 @@ def _sum(a: Size, b: Size, sign: int) -> Size:
     return _size(terms)
 
 
-_REFOLD: dict[str, Callable[[Size, Size], Size]] = {"//": divided, "min": smaller, "max": larger, "%": lambda a, b: a % b}
+_REFOLD: dict[str, Callable[..., Size]] = {"//": divided, "min": smaller, "max": larger, "%": lambda a, b: a % b,
+                                             "": lambda a: a}
 
 
 def _exact(a: Size, b: Size) -> Size | None:
