@@ -56,12 +56,25 @@ def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Co
         raise ValueError(f"the result would take more than {most} bytes")
     given = extras(node, constant)
     if "out" not in node.op.wants:
-        made = results(node.op.run(*arrays, **attributes, **given))[:len(node.outputs)]
+        made = [apart(m, arrays) for m in results(node.op.run(*arrays, **attributes, **given))[:len(node.outputs)]]
         shape = numbers(facts[0].shape)
         return [made[0].reshape(shape)] if node.op.view is not None and shape is not None else made
     outs = buffers(node, facts)
     made = node.op.run(*arrays, **attributes, **given, out=outs if outs is None or node.schema.several else outs[0])(threads)
-    return results(made) if outs is None else outs
+    return [apart(m, arrays) for m in results(made)] if outs is None else outs
+
+
+def apart(made: Any, arrays: Arrays) -> Any:
+    """A result; a sequence keeps nothing of the arrays that it was made of, because they may be written again."""
+    if not isinstance(made, list):
+        return made
+    given = [a for a in arrays if isinstance(a, np.ndarray)]
+    return [m.copy() if isinstance(m, np.ndarray) and any(np.may_share_memory(m, a) for a in given) else m for m in made]
+
+
+def duplicate(value: Any) -> Any:
+    """A value that shares nothing with the one given."""
+    return value.copy() if isinstance(value, np.ndarray) else list(map(duplicate, value)) if isinstance(value, list) else value
 
 
 def fact_of(value: Any) -> Fact:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .call import call
+from .call import call, duplicate
 from .dims import Dim, Fact, names
 from .graph import Graph, Node
 from .infer import Scope, declared, free_sizes, localised
@@ -138,7 +138,7 @@ class Model:
             values[""] = None
         found = []
         for k, o in enumerate(self.outputs):
-            y = values[o] if o in ours else duplicate(values[o])
+            y = values[o] if o in ours and getattr(values[o], "base", None) is None else duplicate(values[o])
             ours.discard(o)  # an output wanted twice is two arrays
             if outs is not None and outs[k] is not None:
                 outs[k][...] = y
@@ -219,10 +219,3 @@ def symbolic(fact: Fact) -> list[Dim]:
 def first(order: Sequence[str], values: set[str]) -> list[str]:
     """Values, those of ``order`` first and as there."""
     return [v for v in dict.fromkeys(order) if v in values] + sorted(values.difference(order))
-
-
-def duplicate(value: Any) -> Any:
-    """A value of the caller's own."""
-    return value.copy() if isinstance(value, np.ndarray) else list(value) if isinstance(value, list) else value
-
-

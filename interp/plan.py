@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from .call import call, extras, results
+from .call import call, duplicate, extras, results
 from .dims import Dim, Fact, number
 from .errors import InterpError, RunError
 from .graph import Node
@@ -71,12 +71,12 @@ class Plan:
         self.within = {v: v for v in self.used}
         self._views()
         self.home: dict[str, str] = {}
-        self.copies = [o for o in self.outputs if not self._claim(o)]
+        self.copies = [k for k, o in enumerate(self.outputs) if not self._claim(o)]
         self._write_over()
         self.root = {v: self._root(v) for v in self.used}
         self.conflicts = self._conflicts()
         self.calls = [(self._maker(n, bodies.get(id(n), {})), n) for n in self.nodes if not self._is_view(n)]
-        self.labels = [label(n) for _, n in self.calls] + [f"output {o}" for o in self.copies]
+        self.labels = [label(n) for _, n in self.calls] + [f"output {self.outputs[k]}" for k in self.copies]
         self.addresses = {c.ctypes.data for k, c in self.graph.constants.items() if k in self.used and k not in self.cells}
         self.distinct = sorted({self.facts[v].shape or () for v in self.used - self.cells}, key=str)
         self.dtypes = {v: self.facts[v].dtype for v in self.used - self.cells}
@@ -173,12 +173,14 @@ class Plan:
             raise RunError(known)
         numbers = {s: tuple([d if type(d) is int else number(d, known) for d in s]) for s in self.distinct}
         shapes = {v: numbers[self.facts[v].shape or ()] for v in self.dtypes}
+        if any([n and min(n) < 0 for n in numbers.values()]):
+            self._refuse(shapes)
         memory, sized = self._constants(known)
         slots = [self._slot(i, shapes, f) for i, f in zip(self.inputs, feeds, strict=True)]
         outs = [self._slot(o, shapes) for o in self.outputs]
         memory.update(zip(self.inputs, slots, strict=True))
-        for o, slot in zip(self.outputs, outs, strict=True):
-            if o not in self.copies:
+        for k, (o, slot) in enumerate(zip(self.outputs, outs, strict=True)):
+            if k not in self.copies:
                 memory[self.root[o]] = slot if o in self.cells else slot.reshape(shapes[self.root[o]])
         memory |= {v: Cell() for v in self.cells - memory.keys()}
         arena = self._arena(shapes, memory)
@@ -186,14 +188,22 @@ class Plan:
             if v not in memory:
                 memory[v] = memory[root] if shapes[v] == shapes[root] else memory[root].reshape(shapes[v])
         steps = self._steps(memory)
-        steps += [put_off(list, [memory[o]], [s]) if o in self.cells else copied(memory[o], s)
-                  for o, s in zip(self.outputs, outs, strict=True) if o in self.copies]
-        return Program(steps, self.labels, [*slots, *outs], len(slots), arena, self.addresses | sized, self.settings.threads,
-                       self.settings.cancel)
+        steps += [put_off(duplicate, [memory[o]], [outs[k]]) if o in self.cells else copied(memory[o], outs[k])
+                  for k, o in enumerate(self.outputs) if k in self.copies]
+        try:
+            return Program(steps, self.labels, [*slots, *outs], len(slots), arena, self.addresses | sized, self.settings.threads,
+                           self.settings.cancel)
+        except (ValueError, MemoryError) as e:
+            raise RunError(str(e)) from e
 
     def _slot(self, value: str, shapes: dict[str, tuple[int, ...]], feed: Any = None) -> Any:
         """A stand-in for an array of the caller's."""
-        return Cell(getattr(feed, "shape", None)) if value in self.cells else np.empty(shapes[value], self.dtypes[value])
+        if value in self.cells:
+            return Cell(getattr(feed, "shape", None))
+        try:
+            return np.empty(shapes[value], self.dtypes[value])
+        except (MemoryError, ValueError):
+            self._refuse({value: shapes[value]})
 
     def _constants(self, known: dict[str, int]) -> tuple[dict[str, Any], set[int]]:
         """What stands still during a run, and the addresses of what was made for this signature: values made of sizes."""
@@ -218,8 +228,6 @@ class Plan:
         for r in self.conflicts:
             size = self.dtypes[r].itemsize
             for d in shapes[r]:
-                if d < 0:
-                    raise RunError(f"{self._origin(r)}: its result would have the shape {list(shapes[r])}")
                 size *= d
             sizes[r] = -(-size // LINE) * LINE
         offsets, total = arranged(sizes, self.conflicts)
@@ -232,8 +240,13 @@ class Plan:
             memory[r] = np.ndarray(shapes[r], self.dtypes[r], arena, start + offset)
         return arena
 
-    def _origin(self, value: str) -> str:
-        return next(label(n) for n in self.nodes if value in n.outputs)
+    def _refuse(self, shapes: dict[str, tuple[int, ...]]) -> NoReturn:
+        """Name the first node whose result no array can hold."""
+        for node in self.nodes:
+            for shape in (shapes[o] for o in node.outputs if o in shapes):
+                if len(shapes) == 1 or min(shape, default=0) < 0:
+                    raise RunError(f"{label(node)}: no array can have its result's shape, {list(shape)}")
+        raise RunError(f"no array can have one of the shapes {list(map(list, shapes.values()))}")
 
     def _steps(self, memory: dict[str, Any]) -> list[Any]:
         """Every call, bound to where its values live."""
@@ -261,7 +274,7 @@ def put_off(run: Callable[[list[Any]], list[Any]], arrays: list[Any], outs: list
         made = run([a.value if isinstance(a, Cell) else a for a in all_[n:]])
         for out, value in zip(all_, made, strict=False):
             if isinstance(out, Cell):
-                out.value = value
+                out.value = value if getattr(value, "base", None) is None else value.copy()
             elif out is not None:
                 store(out, value)
 
