@@ -94,7 +94,7 @@ class Registry:
 
     def add(self, *ops: Op) -> Registry:
         """Register operators in this layer; ranges of one operator may not overlap."""
-        for made in (each for o in ops for each in (replace(o, others=()), *o.others)):
+        for made in (replace(each, others=()) for o in ops for each in (o, *o.others)):
             own = self._ops.maps[0].setdefault((made.domain, made.name), [])
             for old in own:
                 if made.serves(old.since) or old.serves(made.since):

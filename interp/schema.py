@@ -58,7 +58,7 @@ class Schema:
     def only_widens(self, older: Schema) -> bool:
         """Whether every call of ``older`` means the same in this version: only its types may have widened, its prose stays."""
         return (self.doc == older.doc and self.inputs == older.inputs and self.outputs == older.outputs
-                and self.defaults == older.defaults and self.required == older.required
+                and self.defaults == older.defaults and self.required == older.required and self.kinds == older.kinds
                 and all(self.types.get(k, frozenset()) >= v for k, v in older.types.items()))
 
 
