@@ -131,7 +131,8 @@ def _several(name: str, through: int, ranges: tuple[int, int, int], loop: str, p
     def several(*data_0, consumed_inputs=None, out):
         if len(data_0) == 1:
             return Later(_copy, data_0[0], out)
-        return elementwise.fold(loop, data_0, out) or Later(partial(_folded, plain), *data_0, out)
+        reached = np.broadcast_shapes(data_0[0].shape, data_0[1].shape) == out.shape  # later operands may stretch the first two
+        return (elementwise.fold(loop, data_0, out) if reached else None) or Later(partial(_folded, plain), *data_0, out)
     return op(name, broadcasts, through, shape=broadcast)(op(name, since, alike, shape=all_alike)(several))
 
 
