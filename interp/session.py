@@ -4,12 +4,12 @@ from __future__ import annotations
 import difflib
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 import numpy as np
 
-from .call import call
+from .call import call, duplicate
 from .dims import Dim
 from .errors import InputError, RunError, UsageError
 from .graph import Graph, Value
@@ -43,15 +43,14 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
     """
     from .loading import load as read
 
-    level = int(optimize)
-    if level not in LEVELS:
+    if not isinstance(optimize, int) or optimize not in LEVELS:
         raise UsageError(f"optimize={optimize!r}: give one of {', '.join(map(str, LEVELS))}")
     if precision not in (None, "exact"):
         raise UsageError(f'precision={precision!r}: give None or "exact"')
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
+    if threads is not None and (type(threads) is not int or threads < 1):
         raise UsageError(f"threads={threads!r}: give a whole number from 1")
     known = registry or standard
-    return Session(lambda fed: read(model, known, trusted=trusted, fed=fed), threads=threads, optimize=level)
+    return Session(lambda fed: read(model, known, trusted=trusted, fed=fed), threads=threads, optimize=int(optimize))
 
 
 class Session:
@@ -69,6 +68,7 @@ class Session:
         self.metadata: dict[str, Any] = {**graph.metadata, "opset": dict(graph.opsets), **counts(graph)}
         self.observers: list[Observer] = []
         self._names = [v.name for v in self.inputs]
+        self._output_names = [v.name for v in self.outputs]
         self._body = self._planned(graph)
         self._variants: dict[tuple[frozenset[str], tuple[str, ...] | None], Body] = {}
 
@@ -83,7 +83,7 @@ class Session:
         An initializer that the model lists among its inputs may be fed too. Raises InputError for a feed that is missing,
         unknown, or of another type, rank or size than declared, and RunError, which names the node, where a kernel fails.
         """
-        whole = names is None and len(feeds) == len(self._names)
+        whole = (names is None or list(names) == self._output_names) and len(feeds) == len(self._names)
         body = self._body if whole else self._variant(names, feeds)
         try:
             arrays = [feeds[i] for i in body.inputs]
@@ -116,9 +116,7 @@ class Session:
         known = {v.name for v in [*self.inputs, *self.overridable]}
         for name in feeds:
             if name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                return InputError(f"the model has no input {name}" + (f"; did you mean {near[0]}?" if near else
-                                                                      f"; it takes {listed(self.inputs)}"))
+                return InputError(f"the model has no input {name}{nearest(name, known) or f'; it takes {listed(self.inputs)}'}")
         missing = [v.name for v in self.inputs if v.name not in feeds]
         if missing:
             return InputError(f"no feed for input {', '.join(missing)}; the model takes {listed(self.inputs)}")
@@ -132,9 +130,8 @@ class Session:
         declared_outputs = {v.name: v for v in self.outputs}
         for name in names or ():
             if name not in declared_outputs:
-                near = difflib.get_close_matches(name, declared_outputs, 1)
                 raise UsageError(f"the model has no output {name}; it gives {listed(self.outputs)}"
-                                 + (f"; did you mean {near[0]}?" if near else ""))
+                                 + nearest(name, declared_outputs))
         key = frozenset(feeds) - set(self._names), None if names is None else tuple(names)
         if key not in self._variants:
             graph = self._read(key[0])
@@ -158,7 +155,14 @@ class Session:
             values |= found
             for observer in self.observers:
                 observer(node.name, node.schema.name, found, took)
-        return [values[o] for o in model.outputs]
+        return [duplicate(values[o]) for o in model.outputs]
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What may have been meant by a name that is not known."""
+    alike = {k.casefold(): k for k in known}
+    near = difflib.get_close_matches(str(name).casefold(), alike, 1)
+    return f"; did you mean {alike[near[0]]}?" if near else ""
 
 
 def own_constants(graph: Graph, settings: Settings) -> None:
