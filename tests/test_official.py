@@ -1,5 +1,6 @@
 """The official suite through interp/backend.py: what the registry serves passes, what it lacks is refused by name."""
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,14 @@ EXPECTED_FAILURES = {
 DATA = Path(onnx.__file__).parent / "backend" / "test" / "data"
 
 
+@cache
 def collected():
     """Every test that comes with the onnx package: its name, how to load it, and its tolerances."""
     np.random.seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.loader import load_model_tests
-        cases = load_model_tests(kind="node")
+        cases = list(load_model_tests(kind="node"))
         for kind in ("simple", "pytorch-converted", "pytorch-operator"):
             cases += load_model_tests(kind=kind)
     return cases
