@@ -12,7 +12,9 @@ FAMILIES: tuple[str, ...] = (
     "generate",
     "layout",
     "matmul",
+    "normalization",
     "pool",
+    "reduce",
     "roi",
 )
 

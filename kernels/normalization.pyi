@@ -1,0 +1,9 @@
+"""Normalizations: scale and shift by channel, local response over channels, softmax."""
+import numpy as np
+
+from .step import Step
+
+def batch(x: np.ndarray, scale: np.ndarray, shift: np.ndarray, mean: np.ndarray, variance: np.ndarray, epsilon: float,
+          y: np.ndarray) -> Step: ...
+def response(x: np.ndarray, size: int, alpha: float, beta: float, bias: float, y: np.ndarray) -> Step: ...
+def softmax(x: np.ndarray, first: int, last: int, logarithm: bool, y: np.ndarray) -> Step: ...
