@@ -61,8 +61,10 @@ class Graph:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def part(self, nodes: list[Node], inputs: list[str], outputs: list[str]) -> Graph:
-        """Some of the nodes, as a graph of its own over the same constants."""
-        return replace(self, nodes=nodes, inputs=[Value(i) for i in inputs], outputs=[Value(o) for o in outputs], captured=0)
+        """Some of the nodes, as a graph of its own over the constants that they read."""
+        read = {i for n in nodes for i in n.inputs}.union(outputs) & self.constants.keys()
+        return replace(self, nodes=nodes, inputs=[Value(i) for i in inputs], outputs=[Value(o) for o in outputs], captured=0,
+                       constants={k: self.constants[k] for k in read})
 
     def walk(self) -> Iterator[Node]:
         """Every node, those of sub-graphs after the node that they belong to."""

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,9 @@ class Model:
         self.parts: list[Any] = []
         self.scope = Scope(graph)
         self.scope.infer(self.given)
+        self.position = {id(n): k for k, n in enumerate(graph.nodes)}
+        self.makers = {o: n for n in graph.nodes for o in n.outputs if o}
+        self.last = {i: k for k, n in enumerate(graph.nodes) for i in n.inputs} | dict.fromkeys(self.outputs, len(graph.nodes))
         self.whole = None if self._cut() else Bound(graph, self.given, settings)
 
     def accepts(self, feeds: Sequence[Any]) -> bool:
@@ -83,24 +86,23 @@ class Model:
         bodies = bodies_of(self.scope, self.settings)
         for k, node in enumerate(self.graph.nodes):
             if any(rankless(facts[i]) for i in node.inputs if i):
-                self._add(stretch, Bound)
+                self._add(stretch, stretched)
                 self._add(self.graph.nodes[k:], Body)
                 return True
             if needs_data(node, facts):
-                self._add(stretch, Bound)
+                self._add(stretch, stretched)
                 self.parts.append(Unbound(node, bodies.get(id(node), {}), self.settings))
                 stretch = []
             else:
                 stretch.append(node)
         if self.parts:
-            self._add(stretch, Bound)
+            self._add(stretch, stretched)
         return bool(self.parts)
 
-    def _add(self, nodes: list[Node], kind: type[Bound] | type[Body]) -> None:
-        """A part of some nodes: it reads what others made, and leaves what others or the caller want."""
-        facts, ours = self.scope.facts, set(map(id, nodes))
-        made = {o for n in nodes for o in n.outputs if o}
-        wanted = made & ({i for n in self.graph.nodes if id(n) not in ours for i in n.inputs} | set(self.outputs))
+    def _add(self, nodes: list[Node], kind: Callable[[Graph, Sequence[Fact], Settings], Any]) -> None:
+        """A part of some nodes that follow each other: it reads what others made, and leaves what others or the caller want."""
+        facts, end = self.scope.facts, self.position[id(nodes[-1])] if nodes else 0
+        wanted = {o for n in nodes for o in n.outputs if o and self.last.get(o, 0) > end}
         nodes = self._with_sizes(nodes)
         reads = {i for n in nodes for i in n.inputs if i} - {o for n in nodes for o in n.outputs} - self.graph.constants.keys()
         if nodes:
@@ -110,16 +112,14 @@ class Model:
 
     def _with_sizes(self, nodes: list[Node]) -> list[Node]:
         """The nodes, and those earlier ones that work out sizes which they read: their values do not cross from part to part."""
-        makers = {o: n for n in self.graph.nodes for o in n.outputs}
-        chosen = set(map(id, nodes))
+        chosen = {id(n): n for n in nodes}
         todo = [i for n in nodes for i in n.inputs]
         while todo:
-            maker = makers.get(i := todo.pop())
-            fact = self.scope.facts.get(i)
-            if maker is not None and id(maker) not in chosen and fact is not None and fact.value is not None:
-                chosen.add(id(maker))
+            maker = self.makers.get(i := todo.pop())
+            if maker is not None and id(maker) not in chosen and self.scope.facts[i].value is not None:
+                chosen[id(maker)] = maker
                 todo += maker.inputs
-        return [n for n in self.graph.nodes if id(n) in chosen]
+        return sorted(chosen.values(), key=lambda n: self.position[id(n)])
 
     def program(self, feeds: list[Any]) -> Program | None:
         """A compiled program for feeds like these; None where a run needs the interpreter or the data."""
@@ -145,6 +145,15 @@ class Model:
                 y = outs[k]
             found.append(y)
         return found
+
+
+def stretched(graph: Graph, given: Sequence[Fact], settings: Settings) -> Bound | Model:
+    """Nodes that nothing cut; what made their sizes may lie outside, so that only the data tell them here: then a model."""
+    local = localised(given)[0]
+    scope = Scope(graph)
+    scope.infer(local)
+    follows = not any(needs_data(n, scope.facts) or any(rankless(scope.facts[i]) for i in n.inputs if i) for n in graph.nodes)
+    return Bound(graph, given, settings) if follows else Model(graph, local, settings)
 
 
 class Body:

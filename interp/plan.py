@@ -77,7 +77,7 @@ class Plan:
         self.conflicts = self._conflicts()
         self.calls = [(self._maker(n, bodies.get(id(n), {})), n) for n in self.nodes if not self._is_view(n)]
         self.labels = [label(n) for _, n in self.calls] + [f"output {self.outputs[k]}" for k in self.copies]
-        self.addresses = {c.ctypes.data for k, c in self.graph.constants.items() if k in self.used and k not in self.cells}
+        self.addresses = {address(c) for k, c in self.graph.constants.items() if k in self.used and k not in self.cells}
         self.distinct = sorted({self.facts[v].shape or () for v in self.used - self.cells}, key=str)
         self.dtypes = {v: self.facts[v].dtype for v in self.used - self.cells}
 
@@ -95,7 +95,7 @@ class Plan:
 
     def _views(self) -> None:
         for n in self.nodes:
-            if self._is_view(n) and n.op.view is not None:
+            if self._is_view(n) and n.op.view is not None and n.outputs[0]:
                 self.within[n.outputs[0]] = n.inputs[n.op.view]
 
     def _root(self, value: str) -> str:
@@ -114,12 +114,13 @@ class Plan:
     def _write_over(self) -> None:
         """Let operators that may do so write over an input that dies there and has the result's shape and type."""
         last = {self._root(i): k for k, n in enumerate(self.nodes) for i in n.inputs if i}
+        kept = self.lent | self.cells
         for k, n in enumerate(self.nodes):
-            for i in (n.inputs[p] for p in n.op.inplace if p < len(n.inputs) and n.inputs[p]):
+            for i in (n.inputs[p] for p in n.op.inplace if n.outputs[0] and p < len(n.inputs) and n.inputs[p]):
                 root, mine = self._root(i), self._root(n.outputs[0])
                 alike = (self.facts[i].shape, self.facts[i].type) == (self.facts[mine].shape, self.facts[mine].type)
                 twice = any(v and v != i and self._root(v) == root for v in n.inputs)
-                if alike and not twice and last[root] == k and root not in self.lent | self.home.keys() | self.cells:
+                if alike and not twice and last[root] == k and root not in kept and root not in self.home:
                     self.within[mine], last[root] = root, last.get(mine, k)
                     if mine in self.home:
                         self.home[root] = self.home.pop(mine)
@@ -220,7 +221,7 @@ class Plan:
             if value.dtype == object:
                 value = np.array([number(d, known) for d in value.ravel()], self.dtypes[k]).reshape(value.shape)
             memory[k] = np.ascontiguousarray(value, self.dtypes[k]).reshape(np.shape(value))
-        return memory, {memory[k].ctypes.data for k in sized}
+        return memory, {address(memory[k]) for k in sized}
 
     def _arena(self, shapes: dict[str, tuple[int, ...]], memory: dict[str, Any]) -> np.ndarray:
         """Lay the roots that nobody else houses into one block."""
@@ -259,6 +260,11 @@ class Plan:
             except Exception as e:
                 raise RunError(f"{label(node)}: {e}") from e
         return steps
+
+
+def address(array: np.ndarray) -> int:
+    """Where the first element lies."""
+    return array.__array_interface__["data"][0]
 
 
 def is_array(fact: Fact) -> bool:

@@ -194,6 +194,15 @@ def test_a_shape_that_is_fed():
         np.testing.assert_array_equal(s.run(None, {"x": x, "s": np.array(shape)})[0], 2 * np.maximum(x, 0).reshape(shape))
 
 
+def test_sizes_that_agree_only_before_a_cut():
+    """Behind the cut, 2*N in an array and 2*N in a body are no longer known to be one size."""
+    text = """m (float[N] x, bool c) => (float[K] y, int64[1,J] i) {
+        a = Concat<axis=0>(x, x) i = NonZero(a)
+        y = If (c) <then_branch = t () => (float[P] p) { p = Concat<axis=0>(x, x) },
+                    else_branch = e () => (float[Q] q) { q = Neg(a) }> }"""
+    as_onnxruntime(text, *({"x": floats(0, n), "c": np.array(c)} for n in (3, 2) for c in (True, False)))
+
+
 def test_broadcast_sizes_after_a_cut():
     """Sizes that were sums and products before a cut are names of their own behind it."""
     text = """m (float[N] x, float[M] w) => (float[K] y, int64[1,J] i) {
