@@ -377,3 +377,17 @@ def test_an_interrupt_ends_quietly(added):
     assert "rows is not given" in running.stderr.readline()
     running.send_signal(signal.SIGINT)
     assert running.communicate(timeout=60) == ("", "") and running.returncode == 130
+
+
+LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
+
+
+@pytest.mark.parametrize("name", [path.stem for path in sorted(LIGHT.glob("light_*.onnx"))])
+def test_the_light_networks_match_their_shipped_outputs(name, tmp_path):
+    graph = onnx.load(LIGHT / f"{name}.onnx").graph
+    [given] = [v for v in graph.input if v.name not in {i.name for i in graph.initializer}]
+    shape = [d.dim_value for d in given.type.tensor_type.shape.dim]
+    ramp = (np.arange(np.prod(shape)).reshape(shape) / np.prod(shape)).astype(np.float32)  # as the official runner feeds them
+    np.save(tmp_path / "ramp.npy", ramp)
+    told = succeeds(LIGHT / f"{name}.onnx", "-i", tmp_path / "ramp.npy", "--expect", LIGHT / f"{name}_output_0.pb", "-n", 0)
+    assert "matches" in told
