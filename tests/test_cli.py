@@ -153,6 +153,7 @@ def test_a_sequence_is_read_from_protobuf_and_saved(tmp_path):
     assert "2 × float32[2]" in told
     with np.load(tmp_path / "s.npz") as saved:
         assert {name: saved[name].tolist() for name in saved} == {"y.0": [1, 1], "y.1": [1, 1, 1]}
+    assert "y.1: matches" in succeeds(tmp_path / "s.onnx", "-i", f"s={tmp_path}/s.pb", "--expect", tmp_path / "s.npz")
     assert "cannot be made" in refused(5, tmp_path / "s.onnx")
 
 
@@ -239,6 +240,15 @@ def test_options_of_other_commands_are_not_accepted():
 ])
 def test_mistakes_are_one_line_and_an_exit_code(code, args):
     refused(code, DIGITS, *args)
+
+
+def test_damaged_files_are_bad_input(identity, tmp_path):
+    copy = identity(TensorProto.UINT8, [2, 2])
+    for suffix in (".npy", ".npz", ".pb", ".json", ".csv", ".png"):
+        (tmp_path / f"bad{suffix}").write_bytes(b"PK\x03\x04 nothing of the kind")
+        refused(5, copy, "-i", tmp_path / f"bad{suffix}")
+    refused(5, copy, "--data", tmp_path / "bad.npz")
+    assert "300" in refused(2, copy, "--range", "0:300")
 
 
 def test_a_model_that_is_none_is_an_error(tmp_path):

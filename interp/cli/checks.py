@@ -24,18 +24,19 @@ class Verdict:
     largest: float = 0.0
 
 
-def expectations(place: str, values: list[Any], outputs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What an archive or a folder expects of the outputs that there are; a name that the model lacks is an error."""
+def expectations(place: str, values: list[Any], outputs: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Name, value and what an archive or a folder expects, of the outputs that there are; an unknown name is an error."""
     names = [v.name for v in values]
+    made = {**outputs, **{key: array for name, value in outputs.items() for key, array in parts(name, value)}}
     found = specs.stored(place, "output", values)
-    if len(found) == 1 and len(outputs) == 1 and not set(found) & set(outputs):
+    if len(found) == 1 and len(outputs) == 1 and not set(found) & set(made):
         found = dict(zip(outputs, found.values(), strict=True))
     for name, (value, source) in found.items():
-        if name in outputs:
-            yield name, value
+        if name in made:
+            yield name, made[name], value
         elif name not in names:
             raise InputError(f"{source}: the model has no output {name}; {nearest(name, [*outputs, *names])}")
-    if not set(found) & set(outputs):
+    if not set(found) & set(made):
         raise InputError(f"{place} expects {', '.join(found)}, none of which is among the outputs asked for")
 
 

@@ -156,8 +156,8 @@ def check(run: Run, feeds: dict[str, Any]) -> None:
     """Compare with what is expected, and look for NaN."""
     args = run.args
     if args.expect:
-        run.verdicts = [checks.compare(name, run.outputs[name], due, args.rtol, args.atol)
-                        for name, due in checks.expectations(args.expect, run.session.outputs, run.outputs)]
+        run.verdicts = [checks.compare(*found, args.rtol, args.atol)
+                        for found in checks.expectations(args.expect, run.session.outputs, run.outputs)]
     if args.check_nan:
         run.nans = [name for name, value in run.outputs.items() if checks.has_nan(value)]
     if run.nans:

@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -22,7 +25,7 @@ FILES = (".npy", ".npz", ".pb", ".json", ".txt", ".csv", *IMAGES)
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line says about inputs that are made or read from images."""
+    """What the command line says about inputs that are made, or read from images."""
 
     limits: tuple[float, float] | None
     rng: np.random.Generator
@@ -89,7 +92,7 @@ def _generated(text: str, dtype: np.dtype, shape: tuple[int, ...], settings: Set
 def _limits(text: str) -> tuple[float, float]:
     try:
         return low_high(text)
-    except Exception as problem:
+    except ArgumentTypeError as problem:
         raise UsageError(f"rand:{text}: {problem}") from None
 
 
@@ -103,6 +106,8 @@ def random(dtype: np.dtype, shape: tuple[int, ...], settings: Settings, limits: 
     if dtype.kind in "iu":
         if dtype.itemsize == 1 and not (limits or settings.limits):
             low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+        if not np.iinfo(dtype).min <= low <= high <= min(np.iinfo(dtype).max, np.iinfo(np.int64).max):
+            raise UsageError(f"{low:g}:{high:g} is more than {dtype.name} holds")
         return settings.rng.integers(round(low), round(high), shape, np.int64, endpoint=True).astype(dtype)
     return settings.rng.uniform(low, high, shape).astype(dtype)
 
@@ -119,7 +124,7 @@ def _literal(text: str, value: Any, shape: Shape) -> np.ndarray:
 def from_file(path: Path, key: str | None, value: Any, shape: Shape = None) -> Any:
     """What a file that is no image holds, for one input or output."""
     suffix = path.suffix.lower()
-    try:
+    with _reading(path):
         if suffix == ".npy":
             return _strings(np.load(path, allow_pickle=False))
         if suffix == ".npz":
@@ -129,20 +134,32 @@ def from_file(path: Path, key: str | None, value: Any, shape: Shape = None) -> A
         if suffix == ".json":
             return converted(json.loads(path.read_text(encoding="utf-8")), value, shape)
         return _text(path, value, shape)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Whatever is wrong with a file is wrong with the input."""
+    try:
+        yield
+    except InputError:
+        raise
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or problem}") from problem
-    except (ValueError, EOFError) as problem:
-        if isinstance(problem, InputError):
-            raise
+    except (ValueError, EOFError, BadZipFile) as problem:
         raise InputError(f"{path}: {problem}") from problem
 
 
 def _entry(path: Path, key: str | None, name: str) -> np.ndarray:
-    with np.load(path, allow_pickle=False) as archive:
-        wanted = key or (archive.files[0] if len(archive.files) == 1 else name)
-        if wanted not in archive.files:
-            raise InputError(f"{path} has no array {wanted}; {nearest(wanted, archive.files)}")
-        return _strings(archive[wanted])
+    arrays = _archive(path)
+    wanted = key or (next(iter(arrays)) if len(arrays) == 1 else name)
+    if wanted not in arrays:
+        raise InputError(f"{path} has no array {wanted}; {nearest(wanted, arrays)}")
+    return arrays[wanted]
+
+
+def _archive(path: Path) -> dict[str, np.ndarray]:
+    with _reading(path), np.load(path, allow_pickle=False) as archive:
+        return {name: _strings(archive[name]) for name in archive.files}
 
 
 def _strings(array: np.ndarray) -> np.ndarray:
@@ -205,8 +222,7 @@ def stored(place: str, kind: str, values: Sequence[Any]) -> dict[str, tuple[Any,
     path = Path(place)
     by_name = {v.name: v for v in values}
     if path.is_file() and path.suffix == ".npz":
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: (_strings(archive[name]), f"{place}:{name}") for name in archive.files}
+        return {name: (array, f"{place}:{name}") for name, array in _archive(path).items()}
     if path.is_file() and path.suffix in (".npy", ".pb") and len(values) == 1:
         return {values[0].name: (from_file(path, None, values[0]), place)}
     if not path.is_dir():
