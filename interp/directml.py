@@ -229,17 +229,20 @@ class _Target:
     """Where a result goes: a contiguous buffer, and the caller's array behind it where that is another one."""
 
     def __init__(self, field: str, given: Any, shape: tuple[int, ...], types: Sequence[DML_TENSOR_DATA_TYPE]):
-        if not isinstance(given, np.ndarray | DML_TENSOR_DESC):
+        self.asked: np.ndarray | None = None
+        if isinstance(given, DML_TENSOR_DESC):
+            kind, sizes = _named(field, given.DataType), tuple(given.Sizes)
+        elif isinstance(given, np.ndarray):
+            kind, sizes, self.asked = _type_of(field, given), given.shape, given
+        else:
             raise DescriptorError(f"{field} is a {type(given).__name__}; it must be an array or a DML_TENSOR_DESC")
-        described = isinstance(given, DML_TENSOR_DESC)
-        kind = _named(field, given.DataType) if described else _type_of(field, given)
         if kind not in types:
             raise DescriptorError(f"{field} is {kind.name}; it must be {' or '.join(t.name for t in types)}")
-        _match(field, tuple(given.Sizes) if described else given.shape, shape)
-        if not described and not given.flags.writeable:
+        _match(field, sizes, shape)
+        if self.asked is not None and not self.asked.flags.writeable:
             raise DescriptorError(f"{field} is read-only")
         # Always a buffer of its own: the caller's array may have any strides, or overlap the input.
-        self.array, self.asked = np.empty(shape, kind.dtype), None if described else given
+        self.array = np.empty(shape, kind.dtype)
 
     def filled(self) -> np.ndarray:
         if self.asked is None:
