@@ -64,8 +64,9 @@ def started(engine: str, model: str, threads: int, feeds: str, changing: bool) -
     """A worker's process, ready to be asked."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS_") and k != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPATH"] = os.pathsep.join([str(ROOT), env.get("PYTHONPATH", "")])
-    return subprocess.Popen([sys.executable, __file__, "--worker", engine, model, str(threads), feeds, str(int(changing))], env=env,
-                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = [sys.executable, __file__, "--worker", engine, model, str(threads), feeds, str(int(changing))]
+    return subprocess.Popen(words, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True)
 
 
 def compare(model: str | Path, feeds: Sequence[dict[str, np.ndarray]], threads: int = 1, engines: Sequence[str] = ENGINES,

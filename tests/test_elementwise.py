@@ -175,7 +175,8 @@ def test_functions_of_one_operand(name, attributes, wanted, dtype, size):
     near(run(name, 22, x, out=np.empty_like(x), **attributes), wanted(x.astype("f8")))
 
 
-@pytest.mark.parametrize("loop, wanted", [("exp", np.exp), ("sigmoid", lambda x: 1 / (1 + np.exp(-x))), ("tanh", np.tanh), ("erf", ERF)])
+@pytest.mark.parametrize("loop, wanted", [("exp", np.exp), ("sigmoid", lambda x: 1 / (1 + np.exp(-x))), ("tanh", np.tanh),
+                                          ("erf", ERF)])
 def test_polynomials_are_accurate_over_the_whole_range(loop, wanted):
     x = np.concatenate([np.linspace(-87, 88.7, 200003), np.linspace(-1, 1, 20001), np.logspace(-30, 0, 1001)]).astype("f4")
     y = np.empty_like(x)

@@ -41,7 +41,8 @@ def model_and_sets(case):
     model = onnx.load(folder / "model.onnx")
     sets = []
     for data in sorted(folder.glob("test_data_set_*")):
-        sets.append(([read(data / f"input_{k}.pb", v) for k, v in enumerate(model.graph.input) if (data / f"input_{k}.pb").exists()],
+        given = [(data / f"input_{k}.pb", v) for k, v in enumerate(model.graph.input)]
+        sets.append(([read(path, v) for path, v in given if path.exists()],
                      [read(data / f"output_{k}.pb", v) for k, v in enumerate(model.graph.output)]))
     return model, sets
 
@@ -53,7 +54,8 @@ def plain(x):
 def read(path, value):
     """One value of a data set, by its declared type."""
     kind = value.type.WhichOneof("value")
-    proto, convert = {"tensor_type": (onnx.TensorProto, numpy_helper.to_array), "sequence_type": (onnx.SequenceProto, numpy_helper.to_list),
+    proto, convert = {"tensor_type": (onnx.TensorProto, numpy_helper.to_array),
+                      "sequence_type": (onnx.SequenceProto, numpy_helper.to_list),
                       "optional_type": (onnx.OptionalProto, numpy_helper.to_optional)}[kind]
     made = proto()
     made.ParseFromString(path.read_bytes())
@@ -96,7 +98,8 @@ def test_official(case):
 def missing(model):
     """The operators of a model that the registry does not have at all."""
     have = {(o.domain, o.name) for o in interp.standard}
-    return {n.op_type for n in every_node(model.graph) if (n.domain.replace("ai.onnx", "", n.domain == "ai.onnx"), n.op_type) not in have}
+    return {n.op_type for n in every_node(model.graph)
+            if (n.domain.replace("ai.onnx", "", n.domain == "ai.onnx"), n.op_type) not in have}
 
 
 def every_node(graph):
