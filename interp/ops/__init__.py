@@ -16,6 +16,7 @@ FAMILIES: tuple[str, ...] = (
     "pool",
     "reduce",
     "roi",
+    "view",
 )
 
 standard = Registry()
