@@ -1,7 +1,7 @@
 """Control flow: If and Loop. A body is a program of its own; without Python steps it runs inside its parent's loop."""
 import numpy as np
 
-from ..dims import Fact, fresh, larger
+from ..dims import Dim, Fact, fresh, larger
 from ..kernels import control
 from ..kernels.step import Later
 from ..registry import op
@@ -41,15 +41,25 @@ def branch(cond, then_branch, else_branch, wanted, *arrays):
     return tuple(body.run(list(arrays[:n]), list(arrays[n:]) if wanted else None))
 
 
+def carried_on(a, b, free):
+    """What is known of a carried value after another round: a size that changes is unknown, ``free``, and stays so."""
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+        return Fact(a.type)
+    sizes = [m if m == n or m in free else fresh() for m, n in zip(a.shape, b.shape, strict=True)]
+    free.update(m for m, old in zip(sizes, a.shape, strict=True) if m != old)
+    return Fact(a.type, tuple(sizes))
+
+
 def repeated(M, cond, *values, body):
     """What is carried keeps the sizes that no iteration changes; a scan output has a row an iteration, where those are known."""
     n = len(values) - body.captured
     always = cond is None or cond.value is not None and bool(cond.value)
     go = Fact("tensor(bool)", (), cond.value if always and cond is not None else None)
     carried = [Fact(v.type, v.shape) for v in values[:n]]
+    free: set[Dim] = set()
     for _ in range(ROUNDS):
         made = body.infer([Fact("tensor(int64)", ()), go, *carried, *values[n:]])
-        settled = [common(a, b) for a, b in zip(carried, made[1:1 + n], strict=True)]
+        settled = [carried_on(a, b, free) for a, b in zip(carried, made[1:1 + n], strict=True)]
         if [f.shape for f in settled] == [f.shape for f in carried]:
             break
         carried = settled
