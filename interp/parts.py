@@ -83,7 +83,6 @@ class Model:
         """Part the nodes, where anything parts them: what needs the data, or follows where not even ranks are known."""
         stretch: list[Node] = []
         facts = self.scope.facts
-        bodies = bodies_of(self.scope, self.settings)
         for k, node in enumerate(self.graph.nodes):
             if any(rankless(facts[i]) for i in node.inputs if i):
                 self._add(stretch, stretched)
@@ -91,7 +90,7 @@ class Model:
                 return True
             if needs_data(node, facts):
                 self._add(stretch, stretched)
-                self.parts.append(Unbound(node, bodies.get(id(node), {}), self.settings))
+                self.parts.append(Unbound(node, bodies_at(self.scope, node, self.settings), self.settings))
                 stretch = []
             else:
                 stretch.append(node)
@@ -198,9 +197,13 @@ class Body:
 
 
 def bodies_of(scope: Scope, settings: Settings) -> dict[int, dict[str, Body]]:
-    """What stands for the sub-graphs of each node, planned for what inference found of their inputs."""
-    return {node: {k: Body(s.graph, s.given, settings) for k, s in scopes.items()}
-            for node, scopes in scope.bodies.items() if scopes}
+    """What stands for the sub-graphs of each node."""
+    return {id(n): bodies_at(scope, n, settings) for n in scope.graph.nodes if n.bodies}
+
+
+def bodies_at(scope: Scope, node: Node, settings: Settings) -> dict[str, Body]:
+    """What stands for the sub-graphs of a node, planned for what inference found of their inputs."""
+    return {k: Body(s.graph, s.given, settings) for k, s in scope.bodies.get(id(node), {}).items()}
 
 
 def rankless(fact: Fact) -> bool:

@@ -1,5 +1,6 @@
 """Plans: who shares storage with whom, who may write over whom, and how the arena is laid."""
 import random
+import time
 
 import numpy as np
 import pytest
@@ -215,3 +216,47 @@ def test_a_program_refuses_arrays_of_other_shapes_types_and_numbers():
             program.run([x], [bad])
     out = np.empty(3, "f4")
     assert program.run([x], [out])[0] is out and (out == -x).all()
+
+
+def seconds(text):
+    """Of the processor, to load and to run once."""
+    proto, begun = model(text), time.process_time()
+    interp.load(proto, registry=registry(), threads=1).run(None, {"v0": floats(0, 4)})
+    return time.process_time() - begun
+
+
+def nested(depth):
+    if not depth:
+        return "y0 = Neg(v0)"
+    return f"""y{depth} = If (c) <then_branch = t () => (float[N] p{depth}) {{ {nested(depth - 1)} p{depth} = Relu(y{depth - 1}) }},
+        else_branch = e () => (float[N] q{depth}) {{ q{depth} = Neg(v0) }}>"""
+
+
+def test_bodies_in_bodies_are_planned_once_each():
+    begun = time.process_time()
+    s = session(f"m (float[N] v0, bool c) => (float[N] y14) {{ {nested(14)} }}")
+    x = floats(0, 3)
+    np.testing.assert_array_equal(s.run(None, {"v0": x, "c": np.array(True)})[0], np.maximum(-x, 0))
+    assert time.process_time() - begun < 3
+
+
+LINES = {"plain": "v{k} = Neg(v{i})", "constants": "v{k} = Add(v{i}, w{k})", "outputs": "v{k} = Neg(v{i})",
+         "cuts": "v{k} = Neg(v{i}) n{k} = NonZero(v{i})"}
+
+
+def chain(n, kind):
+    """A model of ``n`` nodes one after the other; that of cuts has one in twenty that parts it."""
+    cut = [kind == "cuts" and k % 20 == 0 for k in range(n)]
+    lines = " ".join(LINES[kind if cut[k] or kind != "cuts" else "plain"].format(k=k, i=k - 1) for k in range(1, n))
+    outs = [f"float[N] v{k}" for k in range(1 if kind == "outputs" else n - 1, n)]
+    outs += [f"int64[1,?] n{k}" for k in range(1, n) if cut[k]]
+    held = ["float one = {1}"] + [f"float[4] w{k} = {{1, 2, 3, {k}}}" for k in range(1, n) if kind == "constants"]
+    return f"m (float[N] v0) => ({', '.join(outs)}) <{', '.join(held)}> {{ {lines} }}"
+
+
+@pytest.mark.parametrize("kind", ["plain", "constants", "outputs", "cuts"])
+def test_time_grows_with_the_number_of_nodes(kind):
+    """Four times the nodes take about four times as long, not sixteen."""
+    seconds(chain(50, kind))
+    short, long = (min(seconds(chain(n, kind)) for _ in range(2)) for n in (400, 1600))
+    assert long < 8 * short
