@@ -58,10 +58,17 @@ def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Co
     if "out" not in node.op.wants:
         made = [apart(m, arrays) for m in results(node.op.run(*arrays, **attributes, **given))[:len(node.outputs)]]
         shape = numbers(facts[0].shape)
+        if len(made) < len(node.outputs):
+            raise ValueError(f"it gave {len(made)} results where the node has {len(node.outputs)}")
         return [made[0].reshape(shape)] if node.op.view is not None and shape is not None else made
     outs = buffers(node, facts)
     made = node.op.run(*arrays, **attributes, **given, out=outs if outs is None or node.schema.several else outs[0])(threads)
-    return [apart(m, arrays) for m in results(made)] if outs is None else outs
+    if outs is not None:
+        return outs
+    given_back = [apart(m, arrays) for m in results(made)]
+    if len(given_back) < len(node.outputs):
+        raise ValueError(f"it gave {len(given_back)} results where the node has {len(node.outputs)}")
+    return given_back
 
 
 def apart(made: Any, arrays: Arrays) -> Any:

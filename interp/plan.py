@@ -180,8 +180,9 @@ class Plan:
         slots = [self._slot(i, shapes, f) for i, f in zip(self.inputs, feeds, strict=True)]
         outs = [self._slot(o, shapes) for o in self.outputs]
         memory.update(zip(self.inputs, slots, strict=True))
+        copies = set(self.copies)
         for k, (o, slot) in enumerate(zip(self.outputs, outs, strict=True)):
-            if k not in self.copies:
+            if k not in copies:
                 memory[self.root[o]] = slot if o in self.cells else slot.reshape(shapes[self.root[o]])
         memory |= {v: Cell() for v in self.cells - memory.keys()}
         arena = self._arena(shapes, memory)
@@ -190,7 +191,7 @@ class Plan:
                 memory[v] = memory[root] if shapes[v] == shapes[root] else memory[root].reshape(shapes[v])
         steps = self._steps(memory)
         steps += [put_off(duplicate, [memory[o]], [outs[k]]) if o in self.cells else copied(memory[o], outs[k])
-                  for k, o in enumerate(self.outputs) if k in self.copies]
+                  for k, o in ((k, self.outputs[k]) for k in self.copies)]
         try:
             return Program(steps, self.labels, [*slots, *outs], len(slots), arena, self.addresses | sized, self.settings.threads,
                            self.settings.cancel)

@@ -83,6 +83,8 @@ class Session:
         An initializer that the model lists among its inputs may be fed too. Raises InputError for a feed that is missing,
         unknown, or of another type, rank or size than declared, and RunError, which names the node, where a kernel fails.
         """
+        if type(feeds) is not dict and not isinstance(feeds, Mapping):
+            raise InputError(f"feeds are given as {{name: array}}, not as {type(feeds).__name__}")
         whole = (names is None or list(names) == self._output_names) and len(feeds) == len(self._names)
         body = self._body if whole else self._variant(names, feeds)
         try:
@@ -127,6 +129,8 @@ class Session:
         unfit = self._unfit(feeds)
         if unfit:
             raise unfit
+        if isinstance(names, str):
+            raise UsageError(f"names are given as a list: [{names!r}]")
         declared_outputs = {v.name: v for v in self.outputs}
         for name in names or ():
             if name not in declared_outputs:

@@ -101,6 +101,25 @@ def test_contradictions_are_model_errors_that_name_the_node(text, told):
     assert isinstance(caught.value, interp.ModelError | interp.Unsupported)
 
 
+GO = "go = Constant<value = bool {1}>()"
+
+
+@pytest.mark.parametrize("nodes, told", [
+    ("y = If (c) <then_branch = t () => (float[N] p) { p = Neg(x) }, else_branch = e () => (int64[N] q) { q = Cast<to=7>(x) }>",
+     "float. in one case and tensor.int64. in another"),
+    ("y = If (c) <then_branch = t () => (float[N] p, float[N] r) { p = Neg(x) r = Abs(x) }, else_branch = e () => (float[N] q) "
+     "{ q = Neg(x) }>", "one branch gives 2 results, the other 1"),
+    (f"{GO} y = Loop (M, go, x) <body = b (int64 i, bool d, float[N] v) => (bool f) {{ f = Identity(d) }}>", "1 outputs, not 2"),
+    (f"{GO} y = Loop (M, go, x) <body = b (int64 i, bool d) => (bool f, float[N] w) {{ f = Identity(d) w = Neg(x) }}>",
+     "2 inputs, not 3"),
+    (f"{GO} y = Loop (M, go, x) <body = b (int64 i, bool d, float[N] v) => (bool f, int64[N] w) "
+     "{ f = Identity(d) w = Cast<to=7>(v) }>", "float. in one case and tensor.int64. in another"),
+], ids=["types of branches", "results of branches", "outputs of a loop", "inputs of a loop", "carried types"])
+def test_bodies_that_do_not_fit_are_told(nodes, told):
+    with pytest.raises(interp.ModelError, match=told):
+        session(f"m (float[N] x, bool c, int64 M) => (float[N] y) {{ {nodes} }}")
+
+
 def test_a_shape_rule_that_fails_names_the_node():
     @interp.op("Broken", domain="toys", shape=lambda x: [x.shape[5]])
     def broken(x):

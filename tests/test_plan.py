@@ -228,7 +228,8 @@ def seconds(text):
 def nested(depth):
     if not depth:
         return "y0 = Neg(v0)"
-    return f"""y{depth} = If (c) <then_branch = t () => (float[N] p{depth}) {{ {nested(depth - 1)} p{depth} = Relu(y{depth - 1}) }},
+    return f"""y{depth} = If (c) <then_branch = t () => (float[N] p{depth}) {{
+            {nested(depth - 1)} p{depth} = Relu(y{depth - 1}) }},
         else_branch = e () => (float[N] q{depth}) {{ q{depth} = Neg(v0) }}>"""
 
 

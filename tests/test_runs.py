@@ -69,6 +69,14 @@ def test_a_result_other_than_announced_is_refused():
         s.run(None, {"x": floats(0, 3)})
 
 
+def test_fewer_results_than_outputs_are_an_error():
+    text = """m (float[N] x, bool c) => (float[N] y, float[N] z) {
+        [mine] y, z = If (c) <then_branch = t () => (float[N] p) { p = Neg(x) },
+                              else_branch = e () => (float[N] q) { q = Abs(x) }> }"""
+    with pytest.raises(interp.RunError, match="mine.*gave 1 results where the node has 2"):
+        session(text).run(None, {"x": floats(0, 3), "c": np.array(True)})
+
+
 def test_a_size_below_zero_names_the_node():
     @interp.op("Shorter", domain="toys", shape=lambda x: [(x.shape[0] - 3,)])
     def shorter(x):

@@ -72,6 +72,17 @@ def test_a_mapping_of_any_kind_is_fed_in_any_order():
     agree(session(TWO).run(None, given), session(TWO).run(None, feeds()))
 
 
+@pytest.mark.parametrize("given", [None, [floats(0, 2)], "x"])
+def test_feeds_are_a_mapping(given):
+    with pytest.raises(interp.InputError, match="feeds are given as {name: array}, not as"):
+        session(TWO).run(None, given)
+
+
+def test_names_are_a_list():
+    with pytest.raises(interp.UsageError, match=r"given as a list: \['s'\]"):
+        session(TWO).run("s", feeds())
+
+
 def test_one_name_is_one_size_inside_a_feed():
     s = session("m (float[N,N] x) => (float[N,N] y) { y = Relu(x) }")
     with pytest.raises(interp.InputError, match=r"axis 1 has 3, not 2, which is N in x"):

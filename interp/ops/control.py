@@ -9,8 +9,15 @@ from ..registry import op
 ROUNDS = 4  # in which a loop's carried shapes settle, or are given up
 
 
+def alike(a, b):
+    """Refuse two tensors of different types where one value is due."""
+    if a.type != b.type and a.type.startswith("tensor") and b.type.startswith("tensor"):
+        raise ValueError(f"a value is {a.type} in one case and {b.type} in another")
+
+
 def common(a, b):
     """What is known of a value that may be either of two."""
+    alike(a, b)
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         return Fact(a.type)
     return Fact(a.type, tuple(m if m == n else fresh() for m, n in zip(a.shape, b.shape, strict=True)))
@@ -18,7 +25,10 @@ def common(a, b):
 
 def either(cond, *captured, then_branch, else_branch):
     """The shapes on which both branches agree; where they differ, only a run tells."""
-    return [common(a, b) for a, b in zip(then_branch.infer(captured), else_branch.infer(captured), strict=True)]
+    one, other = then_branch.infer(captured), else_branch.infer(captured)
+    if len(one) != len(other):
+        raise ValueError(f"one branch gives {len(one)} results, the other {len(other)}")
+    return [common(a, b) for a, b in zip(one, other, strict=True)]
 
 
 @op("If", 1, 25, shape=either)
@@ -43,6 +53,7 @@ def branch(cond, then_branch, else_branch, wanted, *arrays):
 
 def carried_on(a, b, free):
     """What is known of a carried value after another round: a size that changes is unknown, ``free``, and stays so."""
+    alike(a, b)
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         return Fact(a.type)
     sizes = [m if m == n or m in free else fresh() for m, n in zip(a.shape, b.shape, strict=True)]
@@ -53,6 +64,10 @@ def carried_on(a, b, free):
 def repeated(M, cond, *values, body):
     """What is carried keeps the sizes that no iteration changes; a scan output has a row an iteration, where those are known."""
     n = len(values) - body.captured
+    takes, gives = len(body.graph.inputs) - body.captured, len(body.graph.outputs)
+    if takes != 2 + n or gives < 1 + n:
+        raise ValueError(f"{n} values are carried: the body has {takes} inputs, not {2 + n}, "
+                         f"or {gives} outputs, not {1 + n} or more")
     always = cond is None or cond.value is not None and bool(cond.value)
     go = Fact("tensor(bool)", (), cond.value if always and cond is not None else None)
     carried = [Fact(v.type, v.shape) for v in values[:n]]
