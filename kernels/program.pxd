@@ -40,7 +40,7 @@ cdef class Program:
     cdef Cancel cancel
     cdef readonly Py_ssize_t fed, scratch
 
-    cdef Py_ssize_t place(self, a, set constants, Py_ssize_t* offset) except? -3
+    cdef Py_ssize_t place(self, a, set constants, list starts, Py_ssize_t* offset) except? -3
     cdef bint fits(self, list arrays)
     cdef finish(self)
     cdef lend(self, list arrays)

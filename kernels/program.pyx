@@ -1,4 +1,6 @@
 """Programs: steps in order, run without the interpreter; a program is itself a step, so a body is a program too."""
+from bisect import bisect_right
+
 cimport cython
 cimport numpy as cnp
 import numpy as np
@@ -132,10 +134,11 @@ cdef class Program:
             raise MemoryError
         self.code.cancelled, self.code.next = &cancel.now, n
         patches = []
+        starts = sorted([(<uintptr_t> cnp.PyArray_DATA(<cnp.ndarray> a), k) for k, a in enumerate(slots) if isinstance(a, np.ndarray)])
         for i in range(n):
             made = steps[i]
             for k, a in enumerate(made.arrays):
-                slot = self.place(a, constants, &offset)
+                slot = self.place(a, constants, starts, &offset)
                 if slot == FOREIGN:
                     raise ValueError(f"{labels[i]}: bound to memory that is not the program's")
                 if slot >= 0:
@@ -175,7 +178,7 @@ cdef class Program:
             else:
                 later[i][1].append((k, slot, (<Later> self.steps[i]).arrays[k].shape))
 
-    cdef Py_ssize_t place(self, a, set constants, Py_ssize_t* offset) except? -3:
+    cdef Py_ssize_t place(self, a, set constants, list starts, Py_ssize_t* offset) except? -3:
         """The slot that an array lies in, and how far; FIXED where it never moves."""
         cdef char* p
         cdef Py_ssize_t k
@@ -184,8 +187,10 @@ cdef class Program:
         p = cnp.PyArray_BYTES(<cnp.ndarray> a)
         if within(p, self.arena):
             return FIXED
-        for k in range(len(self.slots)):
-            if isinstance(self.slots[k], np.ndarray) and within(p, self.slots[k]):
+        k = bisect_right(starts, (<uintptr_t> p, len(self.slots))) - 1
+        if k >= 0:
+            k = starts[k][1]
+            if within(p, self.slots[k]):
                 offset[0] = p - cnp.PyArray_BYTES(<cnp.ndarray> self.slots[k])
                 return k
         return FIXED if <uintptr_t> p in constants else FOREIGN
