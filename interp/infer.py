@@ -50,7 +50,7 @@ def output_facts(node: Node, facts: Sequence[Fact | None], scopes: dict[str, Sco
     """What follows for each output of a node from what is known of its inputs."""
     constraints = bound_types(node, facts)
     found: list[Any] = []
-    if node.op.shape is not None and not any(f and f.shape is None and f.type.startswith("tensor") for f in facts):
+    if node.op.shape is not None and not any(f and f.shape is None and f.type.startswith(("tensor", UNKNOWN)) for f in facts):
         try:
             counted = {"outputs": len(node.outputs)} if node.op.counted else {}
             found = list(node.op.shape(*facts, **{**node.attributes, **scopes, **counted}))

@@ -5,6 +5,7 @@ from ..registry import Registry, ops_of
 
 FAMILIES: tuple[str, ...] = (
     "activation",
+    "cast",
     "control",
     "conv",
     "elementwise",
