@@ -51,7 +51,7 @@ def call(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Const
 
 def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Constant, threads: int,
             most: int | None) -> list[Any]:
-    facts = output_facts(node, [None if a is None else fact_of(a) for a in arrays], {k: Scope(g) for k, g in node.bodies.items()})
+    facts = output_facts(node, [None if a is None else fact_of(a) for a in arrays], _scopes(node))
     if most is not None and sum(map(bytes_of, facts)) > most:
         raise ValueError(f"the result would take more than {most} bytes")
     given = extras(node, constant)
@@ -82,6 +82,10 @@ def apart(made: Any, arrays: Arrays) -> Any:
 def duplicate(value: Any) -> Any:
     """A value that shares nothing with the one given."""
     return value.copy() if isinstance(value, np.ndarray) else list(map(duplicate, value)) if isinstance(value, list) else value
+
+
+def _scopes(node: Node) -> dict[str, Scope]:
+    return {k: Scope(g, tentative=True) for k, g in node.bodies.items()}
 
 
 def fact_of(value: Any) -> Fact:

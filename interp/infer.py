@@ -24,6 +24,7 @@ class Scope:
     facts: dict[str, Fact] = field(default_factory=dict)
     given: list[Fact] = field(default_factory=list)
     bodies: dict[int, dict[str, Scope]] = field(default_factory=dict)
+    tentative: bool = False  # whether it may never run: then what is impossible in it is unknown
 
     @property
     def captured(self) -> int:
@@ -40,8 +41,13 @@ class Scope:
         return [self.facts[o.name] for o in graph.outputs]
 
     def _node(self, node: Node) -> None:
-        scopes = self.bodies.setdefault(id(node), {k: Scope(g) for k, g in node.bodies.items()})
-        found = output_facts(node, [self.facts[i] if i else None for i in node.inputs], scopes, self.graph.hints)
+        scopes = self.bodies.setdefault(id(node), {k: Scope(g, tentative=True) for k, g in node.bodies.items()})
+        try:
+            found = output_facts(node, [self.facts[i] if i else None for i in node.inputs], scopes, self.graph.hints)
+        except ModelError:
+            if not self.tentative:
+                raise
+            found = [Fact(UNKNOWN)] * len(node.outputs)
         self.facts |= {name: f for name, f in zip(node.outputs, found, strict=True) if name}
 
 

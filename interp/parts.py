@@ -56,16 +56,23 @@ class Unbound:
 class Model:
     """A graph whose inputs' ranks are known: one program, or parts in turn."""
 
-    def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings):
+    def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings, tentative: bool = False):
         self.graph, self.given, self.settings = graph, list(given), settings
         self.inputs, self.outputs = [v.name for v in graph.inputs], [v.name for v in graph.outputs]
         self.parts: list[Any] = []
-        self.scope = Scope(graph)
+        self.scope = Scope(graph, tentative=tentative)
         self.scope.infer(self.given)
         self.position = {id(n): k for k, n in enumerate(graph.nodes)}
         self.makers = {o: n for n in graph.nodes for o in n.outputs if o}
         self.last = {i: k for k, n in enumerate(graph.nodes) for i in n.inputs} | dict.fromkeys(self.outputs, len(graph.nodes))
+        self._keep_for_sizes()
         self.whole = None if self._cut() else Bound(graph, self.given, settings)
+
+    def _keep_for_sizes(self) -> None:
+        """What sizes are worked out from lives as long as they do: parts that read them work them out anew."""
+        for n in reversed(self.graph.nodes):
+            end = max((self.last.get(o, 0) for o in n.outputs if o and self.scope.facts[o].value is not None), default=0)
+            self.last.update((i, max(self.last.get(i, 0), end)) for i in n.inputs)
 
     def accepts(self, feeds: Sequence[Any]) -> bool:
         """Whether feeds have the shapes that the graph was planned for."""
@@ -161,12 +168,12 @@ class Body:
     It is what an operator gets for a sub-graph. ``captured`` of its inputs, the last ones, are outer values.
     """
 
-    def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings):
-        self.graph, self.settings = graph, settings
+    def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings, tentative: bool = False):
+        self.graph, self.settings, self.tentative = graph, settings, tentative
         self.captured = graph.captured
         self.inputs, self.outputs = [v.name for v in graph.inputs], [v.name for v in graph.outputs]
         known = len(given) == len(graph.inputs) and not any(map(rankless, given))
-        self.general = Model(graph, localised(given)[0], settings) if known else None
+        self.general = Model(graph, localised(given)[0], settings, tentative) if known else None
         self.special: OrderedDict[tuple, Model] = OrderedDict()
         self.whole = self.general.whole if self.general else None
 
@@ -178,7 +185,7 @@ class Body:
         found = self.special.get(signature)
         if found is None:
             facts = [Fact(t, shape) for t, shape in signature]
-            found = self.special[signature] = Model(self.graph, facts, self.settings)
+            found = self.special[signature] = Model(self.graph, facts, self.settings, self.tentative)
             while len(self.special) > KEPT:
                 self.special.popitem(last=False)
         return found
@@ -203,7 +210,7 @@ def bodies_of(scope: Scope, settings: Settings) -> dict[int, dict[str, Body]]:
 
 def bodies_at(scope: Scope, node: Node, settings: Settings) -> dict[str, Body]:
     """What stands for the sub-graphs of a node, planned for what inference found of their inputs."""
-    return {k: Body(s.graph, s.given, settings) for k, s in scope.bodies.get(id(node), {}).items()}
+    return {k: Body(s.graph, s.given, settings, tentative=True) for k, s in scope.bodies.get(id(node), {}).items()}
 
 
 def rankless(fact: Fact) -> bool:

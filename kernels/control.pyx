@@ -83,7 +83,7 @@ def repeat(most, condition, list carried, list captured, list ends, list scans, 
     cdef cnp.ndarray a, slots, sizes, spare
     iteration, flags = np.zeros(1, np.int64), np.zeros(2, np.bool_)
     probe = [iteration.reshape(()), flags[:1].reshape(()), *carried, *captured, flags[1:].reshape(()), *ends,
-             *(s[0] if s.shape[0] else np.empty(s.shape[1:], s.dtype) for s in scans)]
+             *(s[0, ...] if s.shape[0] else np.empty(s.shape[1:], s.dtype) for s in scans)]
     if not (body.compiled and body.fits(probe)):
         raise ValueError("the body is compiled, and for these arrays")
     for x, kind in (most, np.int64), (condition, np.bool_):

@@ -19,7 +19,7 @@ def common(a, b):
     """What is known of a value that may be either of two."""
     alike(a, b)
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
-        return Fact(a.type)
+        return Fact(b.type if a.type == "?" else a.type)
     return Fact(a.type, tuple(m if m == n else fresh() for m, n in zip(a.shape, b.shape, strict=True)))
 
 

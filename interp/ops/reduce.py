@@ -76,8 +76,8 @@ reduce_min = _reduction("ReduceMin", 13, 18, 20)
 reduce_l1 = _reduction("ReduceL1", 13, 18, 18)
 reduce_l2 = _reduction("ReduceL2", 13, 18, 18)
 reduce_sum_square = _reduction("ReduceSumSquare", 13, 18, 18)
-reduce_log_sum = _reduction("ReduceLogSum", 13, 18, 18)
-reduce_log_sum_exp = _reduction("ReduceLogSumExp", 13, 18, 18)
+reduce_log_sum = _reduction("ReduceLogSum", 13, 18, 28)
+reduce_log_sum_exp = _reduction("ReduceLogSumExp", 13, 18, 28)
 
 
 def _chosen(x: Fact, *, axis: int, keepdims: int, **_: Any) -> list[Any]:
