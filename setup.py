@@ -1,6 +1,7 @@
 """Builds the kernels: every .pyx once, every file of hot loops once per instruction set."""
 import os
 import platform
+import re
 from pathlib import Path
 
 import numpy as np
@@ -38,14 +39,28 @@ class BuildExt(build_ext):
         return made
 
 
+def included(files):
+    """All headers and declarations that the files include, however indirectly, and the files of C among them."""
+    found, todo = set(), [f for f in files if f.exists()]
+    while todo:
+        text = todo.pop().read_text()
+        names = re.findall(r'(?:#include|cdef extern from) "([^"]+)"', text)
+        names += [f"{name}.pxd" for name in re.findall(r"from \.(\w+) cimport", text)]
+        for header in map(KERNELS.joinpath, names):
+            if header.exists() and str(header) not in found:
+                found.add(str(header))
+                todo.append(header)
+    return found | {str(f) for f in files if f.suffix == ".c" and f.exists()}
+
+
 def extension(path):
-    """One module of kernels, rebuilt when any header changes."""
+    """One module of kernels, rebuilt when a header that it includes changes."""
     name = path.stem
     name = path.stem
     sources = [str(path), *(str(path.with_name(c)) for c in BESIDE.get(name, ()))]
     return Extension(f"interp.kernels.{name}", sources, include_dirs=[np.get_include(), str(KERNELS)],
                      extra_compile_args=FLAGS, libraries=["m"],
-                     depends=[str(p) for p in [*KERNELS.glob("**/*.h"), *KERNELS.glob("hot/*.c")]],
+                     depends=sorted(included([path, KERNELS / "hot" / f"{name}.c", *map(KERNELS.joinpath, BESIDE.get(name, ()))])),
                      define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")])
 
 
