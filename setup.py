@@ -56,11 +56,10 @@ def included(files):
 def extension(path):
     """One module of kernels, rebuilt when a header that it includes changes."""
     name = path.stem
-    name = path.stem
-    sources = [str(path), *(str(path.with_name(c)) for c in BESIDE.get(name, ()))]
-    return Extension(f"interp.kernels.{name}", sources, include_dirs=[np.get_include(), str(KERNELS)],
+    beside = [path.with_name(c) for c in BESIDE.get(name, ())]
+    return Extension(f"interp.kernels.{name}", [str(path), *map(str, beside)], include_dirs=[np.get_include(), str(KERNELS)],
                      extra_compile_args=FLAGS, libraries=["m"],
-                     depends=sorted(included([path, KERNELS / "hot" / f"{name}.c", *map(KERNELS.joinpath, BESIDE.get(name, ()))])),
+                     depends=sorted(included([path, KERNELS / "hot" / f"{name}.c", *beside])),
                      define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")])
 
 
