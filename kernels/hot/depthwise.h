@@ -4,7 +4,10 @@
 
 #ifndef INTERP_HOT_DEPTHWISE_H
 #define INTERP_HOT_DEPTHWISE_H
-enum { BAND_BYTES = 1 << 16, UNROLLED = 4 };
+enum {
+    BAND_BYTES = 1 << 16, /* padded rows, to stay in the second-level cache */
+    UNROLLED = 4,
+};
 
 /* The padded rows that a band of output rows reads: `rows` of them at each of the kernel's depths, each split into `stride`
    parts of `part` elements. */
@@ -27,85 +30,146 @@ static Band band_of(const Convolution *how, size_t size) {
     return band;
 }
 
-/* Padded rows of all of the kernel's depths, and where each tap reads in them. */
+/* What of a row goes into one of its parts: `count` elements from x[from], every `stride`th, to places from `first`. */
+typedef struct {
+    ptrdiff_t first, count, from;
+} Part;
+
+/* Padded rows of all of the kernel's depths, the parts of a row, and where each tap reads in them. */
 static ptrdiff_t depthwise_scratch(const Convolution *how, size_t size) {
     Band band = band_of(how, size);
-    return how->kernel[0] * band.rows * band.row * (ptrdiff_t)size + volume(how->kernel) * (ptrdiff_t)sizeof(ptrdiff_t);
+    return how->kernel[0] * band.rows * band.row * (ptrdiff_t)size + how->stride[2] * (ptrdiff_t)sizeof(Part)
+           + volume(how->kernel) * (ptrdiff_t)sizeof(ptrdiff_t);
 }
-#endif
 
-/* One row with its padding: element i of part f is what stands at i * stride + f, counted from the padding's first. */
-static void OF(pad_row)(const Convolution *how, const Band *band, const REAL *x, REAL *to) {
-    ptrdiff_t stride = how->stride[2];
-    memset(to, 0, band->row * sizeof(REAL));
-    for (ptrdiff_t f = 0; x && f < stride; f++, to += band->part) {
-        ptrdiff_t shift = how->before[2] - f, first = shift > 0 ? pieces(shift, stride) : 0;
-        ptrdiff_t room = how->size[2] + shift, end = room > 0 ? lesser(pieces(room, stride), band->part) : 0;
-        const REAL *from = x + first * stride - shift;
-        if (stride == 1 && end > first)
-            memcpy(to + first, from, (end - first) * sizeof(REAL));
-        else
-            for (ptrdiff_t i = first; i < end; i++)
-                to[i] = from[(i - first) * stride];
+/* Element i of part f is what stands at i * stride + f, counted from the padding's first. */
+static void place_parts(const Convolution *how, const Band *band, Part *parts) {
+    for (ptrdiff_t f = 0; f < how->stride[2]; f++) {
+        ptrdiff_t shift = how->before[2] - f, first = shift > 0 ? pieces(shift, how->stride[2]) : 0;
+        ptrdiff_t room = how->size[2] + shift, end = room > 0 ? lesser(pieces(room, how->stride[2]), band->part) : 0;
+        parts[f] = (Part){first, end > first ? end - first : 0, first * how->stride[2] - shift};
     }
 }
 
-static void OF(pad_band)(const Convolution *how, const Band *band, const REAL *x, ptrdiff_t z, ptrdiff_t y, REAL *to) {
+static void place_taps(const Convolution *how, const Band *band, ptrdiff_t *at) {
+    for (ptrdiff_t t = 0; t < volume(how->kernel); t++) {
+        ptrdiff_t tap[AXES], depth = t / (how->kernel[1] * how->kernel[2]), stride = how->stride[2];
+        offset_of(how, t, tap);
+        at[t] = (depth * band->rows + tap[1]) * band->row + tap[2] % stride * band->part + tap[2] / stride;
+    }
+}
+#endif
+
+/* n elements, every `stride`th of x, side by side. */
+ALWAYS void OF(gather)(const REAL *x, ptrdiff_t stride, REAL *y, ptrdiff_t n) {
+    if (n < LANES || stride > 2) {
+        for (ptrdiff_t i = 0; i < n; i++)
+            y[i] = x[i * stride];
+        return;
+    }
+    for (ptrdiff_t i = 0; i < n; i += LANES) {
+        ptrdiff_t at = lesser(i, n - LANES); /* the last vector overlaps the one before */
+        if (stride == 1)
+            OF(store)(y + at, OF(load)(x + at));
+        else
+            OF(every_second)(x + 2 * at, y + at);
+    }
+}
+
+/* The rows that an output row or a band of them reads, between padding that is zero already. */
+static void OF(pad_band)(const Convolution *how, const Band *band, const Part *parts, const REAL *x, ptrdiff_t z, ptrdiff_t y,
+                         REAL *to) {
     for (ptrdiff_t d = 0; d < how->kernel[0]; d++)
         for (ptrdiff_t r = 0; r < band->rows; r++, to += band->row) {
             ptrdiff_t depth = z * how->stride[0] + d * how->dilation[0] - how->before[0];
             ptrdiff_t row = y * how->stride[1] + r - how->before[1];
-            bool there = depth >= 0 && depth < how->size[0] && row >= 0 && row < how->size[1];
-            OF(pad_row)(how, band, there ? x + (depth * how->size[1] + row) * how->size[2] : NULL, to);
+            if (depth < 0 || depth >= how->size[0] || row < 0 || row >= how->size[1]) {
+                memset(to, 0, band->row * sizeof(REAL));
+                continue;
+            }
+            const REAL *from = x + (depth * how->size[1] + row) * how->size[2];
+            for (ptrdiff_t f = 0; f < how->stride[2]; f++)
+                OF(gather)(from + parts[f].from, how->stride[2], to + f * band->part + parts[f].first, parts[f].count);
         }
 }
 
-/* `vectors` is a constant wherever this is inlined. */
-ALWAYS void OF(taps)(int vectors, const REAL *x, const ptrdiff_t *at, const REAL *w, ptrdiff_t taps, REAL bias,
-                     OF(vector) *sum) {
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; v++)
+/* Sums for `rows` rows, `down` apart, of `vectors` vectors, `across` apart: both numbers constants wherever this is inlined. */
+ALWAYS void OF(taps)(int rows, int vectors, const REAL *x, ptrdiff_t down, ptrdiff_t across, const ptrdiff_t *at, const REAL *w,
+                     ptrdiff_t taps, REAL bias, OF(vector) *sum) {
+#pragma GCC unroll 8
+    for (int v = 0; v < rows * vectors; v++)
         sum[v] = OF(spread)(bias);
     for (ptrdiff_t t = 0; t < taps; t++) {
         OF(vector) f = OF(spread)(w[t]);
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; v++)
-            sum[v] += f * OF(load)(x + at[t] + v * LANES);
+#pragma GCC unroll 8
+        for (int v = 0; v < rows * vectors; v++)
+            sum[v] += f * OF(load)(x + at[t] + v / vectors * down + v % vectors * across);
     }
 }
 
-static void OF(depthwise_row)(const REAL *x, const ptrdiff_t *at, const REAL *w, ptrdiff_t taps, REAL bias, REAL *y,
-                              ptrdiff_t n) {
+/* A vector of a row of n. A short row's spills into the next, which is written after it, but never beyond the plane. */
+ALWAYS void OF(put)(REAL *y, ptrdiff_t n, const REAL *end, OF(vector) sum) {
+    if (n >= LANES || end - y >= LANES)
+        OF(store)(y, sum);
+    else
+        for (ptrdiff_t i = 0; i < n; i++)
+            y[i] = sum[i];
+}
+
+/* UNROLLED rows at once: as many sums as hide the latency of the adder, however short the rows are. */
+static void OF(depthwise_rows)(const REAL *x, ptrdiff_t down, const ptrdiff_t *at, const REAL *w, ptrdiff_t taps, REAL bias,
+                               REAL *y, ptrdiff_t n, const REAL *end) {
+    OF(vector) sum[2 * UNROLLED];
+    if (n <= LANES) {
+        OF(taps)(UNROLLED, 1, x, down, 0, at, w, taps, bias, sum);
+#pragma GCC unroll 4
+        for (int r = 0; r < UNROLLED; r++)
+            OF(put)(y + r * n, n, end, sum[r]);
+        return;
+    }
+    for (ptrdiff_t i = 0; i < n; i += 2 * LANES) {
+        ptrdiff_t left = lesser(i, n - LANES), right = lesser(i + LANES, n - LANES); /* the last vectors may overlap */
+        OF(taps)(UNROLLED, 2, x + left, down, right - left, at, w, taps, bias, sum);
+#pragma GCC unroll 4
+        for (int r = 0; r < UNROLLED; r++) {
+            OF(store)(y + r * n + left, sum[2 * r]);
+            OF(store)(y + r * n + right, sum[2 * r + 1]);
+        }
+    }
+}
+
+static void OF(depthwise_row)(const REAL *x, const ptrdiff_t *at, const REAL *w, ptrdiff_t taps, REAL bias, REAL *y, ptrdiff_t n,
+                              const REAL *end) {
     OF(vector) sum[UNROLLED];
     ptrdiff_t j = 0;
     for (; n - j >= UNROLLED * LANES; j += UNROLLED * LANES) {
-        OF(taps)(UNROLLED, x + j, at, w, taps, bias, sum);
+        OF(taps)(1, UNROLLED, x + j, 0, LANES, at, w, taps, bias, sum);
 #pragma GCC unroll 4
         for (int v = 0; v < UNROLLED; v++)
             OF(store)(y + j + v * LANES, sum[v]);
     }
     for (; j < n; j += LANES) {
-        OF(taps)(1, x + j, at, w, taps, bias, sum);
-        if (n - j >= LANES)
-            OF(store)(y + j, sum[0]);
-        else
-            memcpy(y + j, sum, (n - j) * sizeof(REAL));
+        ptrdiff_t last = n < LANES ? 0 : lesser(j, n - LANES);
+        OF(taps)(1, 1, x + last, 0, 0, at, w, taps, bias, sum);
+        OF(put)(y + last, n, end, sum[0]);
     }
 }
 
-static void OF(depthwise_plane)(const Convolution *how, const Band *band, const REAL *x, const REAL *w, REAL bias, REAL *y,
-                                ptrdiff_t *at, REAL *room) {
-    ptrdiff_t taps = volume(how->kernel), stride = how->stride[2];
-    for (ptrdiff_t t = 0; t < taps; t++) {
-        ptrdiff_t tap[AXES], depth = t / (how->kernel[1] * how->kernel[2]);
-        offset_of(how, t, tap);
-        at[t] = (depth * band->rows + tap[1]) * band->row + tap[2] % stride * band->part + tap[2] / stride;
-    }
+static void OF(depthwise_plane)(const Convolution *how, const Band *band, const Part *parts, const ptrdiff_t *at, const REAL *x,
+                                const REAL *w, REAL bias, REAL *y, REAL *room) {
+    ptrdiff_t taps = volume(how->kernel), down = how->stride[1] * band->row, n = how->out[2];
+    const REAL *end = y + volume(how->out);
     for (ptrdiff_t z = 0; z < how->out[0]; z++)
         for (ptrdiff_t first = 0; first < how->out[1]; first += band->out_rows) {
-            OF(pad_band)(how, band, x, z, first, room);
-            for (ptrdiff_t r = 0; r < lesser(band->out_rows, how->out[1] - first); r++, y += how->out[2])
-                OF(depthwise_row)(room + r * how->stride[1] * band->row, at, w, taps, bias, y, how->out[2]);
+            ptrdiff_t rows = lesser(band->out_rows, how->out[1] - first);
+            OF(pad_band)(how, band, parts, x, z, first, room);
+            for (ptrdiff_t r = 0; rows >= UNROLLED && r < rows; r += UNROLLED) {
+                ptrdiff_t last = lesser(r, rows - UNROLLED); /* the last rows overlap those before */
+                OF(depthwise_rows)(room + last * down, down, at, w, taps, bias, y + last * n, n, end);
+            }
+            for (ptrdiff_t r = 0; rows < UNROLLED && r < rows; r++)
+                OF(depthwise_row)(room + r * down, at, w, taps, bias, y + r * n, n, end);
+            y += rows * n;
         }
 }
 
@@ -113,12 +177,17 @@ static int OF(depthwise)(const void *args, ptrdiff_t begin, ptrdiff_t end, void 
     const ConvolutionCall *call = args;
     const Convolution *how = call->how;
     Band band = band_of(how, sizeof(REAL));
-    ptrdiff_t taps = volume(how->kernel), planes = how->groups * how->out_channels;
+    ptrdiff_t taps = volume(how->kernel), planes = how->groups * how->out_channels, *at = scratch;
+    Part *parts = (Part *)(at + taps);
+    REAL *room = (REAL *)(parts + how->stride[2]);
+    place_taps(how, &band, at);
+    place_parts(how, &band, parts);
+    memset(room, 0, how->kernel[0] * band.rows * band.row * sizeof(REAL)); /* beside the rows this padding stays */
     for (ptrdiff_t item = begin; item < end; item++) {
         ptrdiff_t channel = item % planes, from = item / planes * how->groups + channel / how->out_channels;
-        OF(depthwise_plane)(how, &band, (const REAL *)call->x + from * volume(how->size), (const REAL *)call->w + channel * taps,
-                            call->bias ? ((const REAL *)call->bias)[channel] : 0, (REAL *)call->y + item * volume(how->out),
-                            scratch, (REAL *)((ptrdiff_t *)scratch + taps));
+        OF(depthwise_plane)(how, &band, parts, at, (const REAL *)call->x + from * volume(how->size),
+                            (const REAL *)call->w + channel * taps, call->bias ? ((const REAL *)call->bias)[channel] : 0,
+                            (REAL *)call->y + item * volume(how->out), room);
     }
     return 0;
 }

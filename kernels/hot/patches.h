@@ -97,22 +97,20 @@ static void next_offset(const Convolution *how, ptrdiff_t *offset) {
     }
 }
 
-/* A panel's width of elements from every second place. The compiler would fetch them one by one. */
+/* A vector of elements from every second place. The compiler would fetch them one by one. */
 static inline void float_every_second(const float *x, float *y) {
 #if defined(__AVX2__)
-    for (int half = 0; half < 2; half++, x += 16, y += 8) {
-        __m256 low = _mm256_loadu_ps(x), high = _mm256_loadu_ps(x + 7); /* not 8: that would read beyond the last */
-        __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0xd8));
-        _mm256_storeu_ps(y, _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8)));
-    }
+    __m256 low = _mm256_loadu_ps(x), high = _mm256_loadu_ps(x + 7); /* not 8: that would read beyond the last */
+    __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0xd8));
+    _mm256_storeu_ps(y, _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, 0xd8)));
 #else
-    for (int i = 0; i < (int)(PANEL_BYTES / sizeof(float)); i++)
+    for (int i = 0; i < (int)(VECTOR / sizeof(float)); i++)
         y[i] = x[2 * i];
 #endif
 }
 
 static inline void double_every_second(const double *x, double *y) {
-    for (int i = 0; i < (int)(PANEL_BYTES / sizeof(double)); i++)
+    for (int i = 0; i < (int)(VECTOR / sizeof(double)); i++)
         y[i] = x[2 * i];
 }
 #endif
@@ -138,7 +136,7 @@ static void OF(pack)(const REAL *w, ptrdiff_t groups, ptrdiff_t rows, ptrdiff_t 
 }
 
 /* One run of every channel of a chunk; the shape of the copy is settled outside of the loop. */
-static void OF(copy)(const REAL *restrict x, ptrdiff_t plane, REAL *restrict y, ptrdiff_t n, ptrdiff_t stride, ptrdiff_t channels) {
+static void OF(copy)(const REAL *x, ptrdiff_t plane, REAL *y, ptrdiff_t n, ptrdiff_t stride, ptrdiff_t channels) {
 #define CHANNELS for (ptrdiff_t c = 0; c < channels; c++, x += plane, y += COLUMNS)
     if (stride == 1 && n == COLUMNS) {
         CHANNELS {
@@ -153,7 +151,10 @@ static void OF(copy)(const REAL *restrict x, ptrdiff_t plane, REAL *restrict y, 
             OF(store)(y + n - LANES, high);
         }
     } else if (stride == 2 && n == COLUMNS) {
-        CHANNELS OF(every_second)(x, y);
+        CHANNELS {
+            OF(every_second)(x, y);
+            OF(every_second)(x + 2 * LANES, y + LANES);
+        }
     } else
         CHANNELS {
             for (ptrdiff_t i = 0; i < n; i++)

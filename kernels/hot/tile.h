@@ -17,7 +17,7 @@ enum {
     PANEL_BYTES = 2 * VECTOR,
     DEPTH = 256,       /* products in one chain of sums; longer ones are split, for the caches and for accuracy */
     ROW_BLOCK = 96,    /* rows of the first factor that stay in the second-level cache; a multiple of ROWS */
-    DIRECT_ROWS = 18,  /* up to so many rows, reading a factor where it lies beats packing it */
+    DIRECT_ROWS = 30,  /* up to so many rows, reading a factor where it lies beats packing it */
     PANEL_BLOCK = 16,  /* panels of the second factor that do */
     GEMV_PANELS = 4,   /* panels that a single row meets at once: enough sums to hide the latency of the adder */
 };
@@ -30,7 +30,7 @@ static inline ptrdiff_t lesser(ptrdiff_t a, ptrdiff_t b) {
 }
 
 static inline ptrdiff_t pieces(ptrdiff_t whole, ptrdiff_t most) {
-    return most ? (whole + most - 1) / most : 0;
+    return most == 1 ? whole : most ? (whole + most - 1) / most : 0; /* divisions are slow, and 1 is common */
 }
 
 /* The length of the pieces of `whole`, as equal as they can be, none longer than `most`. */
