@@ -20,7 +20,8 @@ ENDLESS = 2**63 - 1
 
 def run(name, opset, feeds, outputs=("Y",), **attributes):
     """The results of a model of one node."""
-    found = interp.load(one_node(name, opset, feeds, attributes, outputs)).run(None, {k: v for k, v in feeds.items() if v is not None})
+    given = {k: v for k, v in feeds.items() if v is not None}
+    found = interp.load(one_node(name, opset, feeds, attributes, outputs)).run(None, given)
     return found if len(found) > 1 else found[0]
 
 
@@ -101,8 +102,8 @@ def test_blocks_beyond_their_arrays_are_refused():
 # Slices
 
 
-@pytest.mark.parametrize("start, end, step", [(0, 3, 1), (1, ENDLESS, 2), (-3, -1, 1), (ENDLESS, -ENDLESS, -1), (-1, -6, -2), (5, 2, 1),
-                                              (2, 2, 1), (3, 0, -1), (-100, 100, 3), (4, -100, -3), (0, 0, -1)])
+@pytest.mark.parametrize("start, end, step", [(0, 3, 1), (1, ENDLESS, 2), (-3, -1, 1), (ENDLESS, -ENDLESS, -1), (-1, -6, -2),
+                                              (5, 2, 1), (2, 2, 1), (3, 0, -1), (-100, 100, 3), (4, -100, -3), (0, 0, -1)])
 @pytest.mark.parametrize("size", [0, 1, 5])
 def test_slices_of_one_axis(start, end, step, size):
     x = numbered((2, size, 3))
@@ -175,7 +176,8 @@ def test_repeats(dtype):
 
 def test_splits_in_every_version():
     x = numbered((2, 5))
-    for opset, feeds, attributes in [(2, {}, {"split": [2, 3]}), (13, {"split": ints(2, 3)}, {}), (18, {"split": ints(2, 3)}, {})]:
+    sizes = {"split": ints(2, 3)}
+    for opset, feeds, attributes in [(2, {}, {"split": [2, 3]}), (13, sizes, {}), (18, sizes, {})]:
         a, b = run("Split", opset, {"input": x, **feeds}, dict.fromkeys("ab", "i4"), axis=1, **attributes)
         assert np.array_equal(a, x[:, :2]) and np.array_equal(b, x[:, 2:])
     a, b, c = run("Split", 18, {"input": x}, dict.fromkeys("abc", "i4"), axis=1, num_outputs=3)
@@ -189,8 +191,8 @@ def test_splits_in_every_version():
 @pytest.mark.parametrize("mode", ["constant", "reflect", "edge", "wrap"])
 def test_pads(mode):
     x = numbered((3, 4), "f4")
-    found = run("Pad", 19, {"data": x, "pads": ints(1, 2, 0, 1), "constant_value": np.array(7, "f4") if mode == "constant" else None},
-                mode=mode)
+    value = np.array(7, "f4") if mode == "constant" else None
+    found = run("Pad", 19, {"data": x, "pads": ints(1, 2, 0, 1), "constant_value": value}, mode=mode)
     extra = {"constant_values": 7} if mode == "constant" else {}
     assert np.array_equal(found, np.pad(x, [(1, 0), (2, 1)], mode, **extra))
 
@@ -199,7 +201,8 @@ def test_pads_take_away_and_name_axes():
     x = numbered((3, 4), "f4")
     assert np.array_equal(run("Pad", 18, {"data": x, "pads": ints(-1, 2), "constant_value": None, "axes": ints(1)}),
                           np.pad(x[:, 1:], [(0, 0), (0, 2)]))
-    assert np.array_equal(run("Pad", 2, {"data": x}, pads=[0, 1, 0, 0], value=2.0), np.pad(x, [(0, 0), (1, 0)], constant_values=2))
+    wanted = np.pad(x, [(0, 0), (1, 0)], constant_values=2)
+    assert np.array_equal(run("Pad", 2, {"data": x}, pads=[0, 1, 0, 0], value=2.0), wanted)
 
 
 @pytest.mark.parametrize("mode", ["DCR", "CRD"])

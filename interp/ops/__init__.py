@@ -17,6 +17,7 @@ FAMILIES: tuple[str, ...] = (
     "pool",
     "reduce",
     "roi",
+    "sequence",
     "view",
 )
 

@@ -11,14 +11,28 @@ static inline int32_t bits_of(float x) {
     return i;
 }
 
-static inline float power_of_two(int32_t k) {
-    uint32_t i = (uint32_t)(k + 127) << 23;
+static inline float float_of(int32_t i) {
     float x;
     memcpy(&x, &i, 4);
     return x;
 }
 
-/* e^x: a polynomial on [-ln 2 / 2, ln 2 / 2] times a power of two, in two steps so that the ends overflow and fade as they
+static inline float power_of_two(int32_t k) {
+    return float_of((int32_t)((uint32_t)(k + 127) << 23));
+}
+
+/* e^r on [-ln 2 / 2, ln 2 / 2]. */
+static inline float exp_near(float r) {
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    return p * (r * r) + r + 1.f;
+}
+
+/* e^x: that times a power of two, in two steps so that the ends overflow and fade as they
    should. */
 static inline float exp_of(float x) {
     const float magic = 12582912.f; /* adding it rounds to a whole number */
@@ -29,15 +43,20 @@ static inline float exp_of(float x) {
     float n = shifted - magic;
     float r = x - n * 0.693359375f;
     r = r + n * 2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + r + 1.f;
     int32_t half = k >> 1;
-    return p * power_of_two(half) * power_of_two(k - half);
+    return exp_near(r) * power_of_two(half) * power_of_two(k - half);
+}
+
+/* e^x for x of 0 and less, without the subnormal end: what is below 2^-126 is 0. */
+static inline float exp_below(float x) {
+    const float magic = 12582912.f;
+    float c = x < -88.f ? -88.f : x;
+    float shifted = c * 1.44269504088896341f + magic;
+    float n = shifted - magic;
+    float r = c - n * 0.693359375f;
+    r = r + n * 2.12194440e-4f;
+    float p = exp_near(r) * power_of_two(bits_of(shifted) - bits_of(magic));
+    return x < -87.f ? 0.f : p;
 }
 
 static inline float sigmoid_of(float x) {
@@ -63,6 +82,30 @@ static inline float tanh_of(float x) {
     float y = c * p / q;
     y = y > 1.f ? 1.f : y;
     return y < -1.f ? -1.f : y;
+}
+
+/* ln x: the exponent, and a polynomial of the rest on [sqrt 1/2, sqrt 2]. */
+static inline float log_of(float x) {
+    int tiny = x < 1.17549435e-38f;
+    float scaled = tiny ? x * 8388608.f : x;
+    int32_t bits = bits_of(scaled);
+    int32_t low = (bits & 0x7fffff) < 0x3504f3; /* below sqrt 2 */
+    int32_t exponent = (bits >> 23) - 126 - low - (tiny ? 23 : 0);
+    float m = float_of((bits & 0x7fffff) | (low ? 0x3f800000 : 0x3f000000)) - 1.f, e = (float)exponent, s = m * m;
+    float p = 7.0376836292e-2f;
+    p = p * m - 1.1514610310e-1f;
+    p = p * m + 1.1676998740e-1f;
+    p = p * m - 1.2420140846e-1f;
+    p = p * m + 1.4249322787e-1f;
+    p = p * m - 1.6668057665e-1f;
+    p = p * m + 2.0000714765e-1f;
+    p = p * m - 2.4999993993e-1f;
+    p = p * m + 3.3333331174e-1f;
+    p = p * m * s - 2.12194440e-4f * e;
+    p = m + (p - 0.5f * s) + 0.693359375f * e;
+    p = x > 3.40282347e38f ? x : p;
+    p = x == 0.f ? -INFINITY : p;
+    return x >= 0.f ? p : NAN;
 }
 
 /* An odd polynomial near zero, 1 - e^polynomial beyond. */

@@ -97,31 +97,46 @@ RESPONSE(brain, float, sqrtf, powf)
 
 /* Softmax: lines of a few elements at a time, so that sums run in lanes. Where lines stand side by side each is a lane. */
 
-#define LANES 16
-#define SOFT(real, to_e, ln)                                                                                       \
+/* The larger of both in every lane of a. */
+#define LARGER(real, a, b)                                                                                         \
+    do {                                                                                                           \
+        real##s other = b;                                                                                         \
+        real##_bits mask = other > a;                                                                              \
+        a = (real##s)(((real##_bits)other & mask) | ((real##_bits)a & ~mask));                                     \
+    } while (0)
+
+#define SOFT(real, whole, to_e, ln)                                                                                \
+    typedef real real##s __attribute__((vector_size(32), aligned(sizeof(real)), may_alias));                       \
+    typedef whole real##_bits __attribute__((vector_size(32)));                                                    \
+    enum { LANES_##real = 32 / sizeof(real) };                                                                     \
     static real largest_##real(const real *x, ptrdiff_t n) {                                                       \
-        real lane[LANES], most;                                                                                    \
+        real most = x[0];                                                                                          \
         ptrdiff_t i = 0;                                                                                           \
-        for (int j = 0; j < LANES; j++)                                                                            \
-            lane[j] = x[0];                                                                                        \
-        for (; i + LANES <= n; i += LANES)                                                                         \
-            for (int j = 0; j < LANES; j++)                                                                        \
-                lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];                                                 \
-        most = lane[0];                                                                                            \
-        for (int j = 1; j < LANES; j++)                                                                            \
-            most = lane[j] > most ? lane[j] : most;                                                                \
+        if (n >= 2 * LANES_##real) {                                                                               \
+            real##s a = *(const real##s *)x, b = a;                                                                \
+            for (; i + 2 * LANES_##real <= n; i += 2 * LANES_##real) {                                             \
+                LARGER(real, a, *(const real##s *)(x + i));                                                        \
+                LARGER(real, b, *(const real##s *)(x + i + LANES_##real));                                         \
+            }                                                                                                      \
+            LARGER(real, a, b);                                                                                \
+            for (int j = 0; j < LANES_##real; j++)                                                                 \
+                most = a[j] > most ? a[j] : most;                                                                  \
+        }                                                                                                          \
         for (; i < n; i++)                                                                                         \
             most = x[i] > most ? x[i] : most;                                                                      \
         return most;                                                                                               \
     }                                                                                                              \
     static real total_##real(const real *x, ptrdiff_t n) {                                                         \
-        real lane[LANES] = {0}, sum = 0;                                                                           \
+        real##s a = {0}, b = {0};                                                                                  \
+        real sum = 0;                                                                                              \
         ptrdiff_t i = 0;                                                                                           \
-        for (; i + LANES <= n; i += LANES)                                                                         \
-            for (int j = 0; j < LANES; j++)                                                                        \
-                lane[j] += x[i + j];                                                                               \
-        for (int j = 0; j < LANES; j++)                                                                            \
-            sum += lane[j];                                                                                        \
+        for (; i + 2 * LANES_##real <= n; i += 2 * LANES_##real) {                                                 \
+            a += *(const real##s *)(x + i);                                                                        \
+            b += *(const real##s *)(x + i + LANES_##real);                                                         \
+        }                                                                                                          \
+        a += b;                                                                                                    \
+        for (int j = 0; j < LANES_##real; j++)                                                                     \
+            sum += a[j];                                                                                           \
         for (; i < n; i++)                                                                                         \
             sum += x[i];                                                                                           \
         return sum;                                                                                                \
@@ -167,8 +182,8 @@ RESPONSE(brain, float, sqrtf, powf)
                 EACH(m) y[k * inner + i] = logarithm ? y[k * inner + i] - most[i] : y[k * inner + i] / sum[i];     \
         }                                                                                                          \
     }
-SOFT(float, exp_of, logf)
-SOFT(double, exp, log)
+SOFT(float, int32_t, exp_below, log_of)
+SOFT(double, int64_t, exp, log)
 
 #define FOUR(name) {name##_float, name##_double, name##_half, name##_brain}
 const NormalizationLoops LOOPS(normalization) = {FOUR(row), FOUR(channels), FOUR(response), {soft_float, soft_double}};

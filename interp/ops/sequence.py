@@ -1,0 +1,117 @@
+"""Sequences and optionals: lists of tensors, and values that may be absent (None). They live in Python only."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dims import Fact
+from ..errors import RunError
+from ..registry import op
+from ..types import OF_CODE
+
+
+def element_of(kind: str) -> str:
+    """What a sequence or an optional holds."""
+    return kind.partition("(")[2][:-1] if kind.startswith(("seq(", "optional(")) else kind
+
+
+def place(position: Any, size: int, last: int) -> int:
+    """A position in a sequence, negative ones from the end; `last` is the largest that there is."""
+    at = int(np.ravel(position)[0])
+    if not -size <= at <= last:
+        raise RunError(f"position {at} is outside of a sequence of {size}")
+    return at + size if at < 0 else at
+
+
+@op("SequenceConstruct", 11, 11, shape=lambda *xs: [Fact(f"seq({xs[0].type})")])
+def sequence_construct(*inputs):
+    """The inputs as a sequence."""
+    return list(inputs)
+
+
+@op("SequenceEmpty", 11, 11, shape=lambda *, dtype: [Fact(f"seq({OF_CODE[dtype or 1]})")])
+def sequence_empty(*, dtype):
+    """A sequence of nothing."""
+    return []
+
+
+@op("SequenceLength", 11, 11, shape=lambda s: [()])
+def sequence_length(input_sequence):
+    """How many tensors a sequence has."""
+    return np.array(len(input_sequence), "i8")
+
+
+@op("SequenceAt", 11, 11, shape=lambda s, position: [Fact(element_of(s.type))])
+def sequence_at(input_sequence, position):
+    """The tensor at a position; negative ones count from the end."""
+    size = len(input_sequence)
+    return input_sequence[place(position, size, size - 1)]
+
+
+@op("SequenceInsert", 11, 11, shape=lambda s, tensor, position=None: [Fact(f"seq({tensor.type})")])
+def sequence_insert(input_sequence, tensor, position=None):
+    """A sequence with one more tensor, before the position or at the end."""
+    size = len(input_sequence)
+    at = size if position is None else place(position, size, size)
+    return [*input_sequence[:at], tensor, *input_sequence[at:]]
+
+
+@op("SequenceErase", 11, 11, shape=lambda s, position=None: [Fact(s.type)])
+def sequence_erase(input_sequence, position=None):
+    """A sequence without the tensor at the position, or without the last one."""
+    size = len(input_sequence)
+    at = size - 1 if position is None else place(position, size, size - 1)
+    if not size:
+        raise RunError("nothing can be taken from an empty sequence")
+    return [*input_sequence[:at], *input_sequence[at + 1:]]
+
+
+@op("ConcatFromSequence", 11, 11, shape=lambda s, **_: [Fact(element_of(s.type))])
+def concat_from_sequence(input_sequence, *, axis, new_axis):
+    """The tensors of a sequence one after the other along an axis, or along a new one."""
+    return (np.stack if new_axis else np.concatenate)(input_sequence, axis)
+
+
+def _parts_of(x: Fact, split: Fact | None = None, **_: Any) -> list[Any]:
+    return [Fact(f"seq({x.type})")]
+
+
+@op("SplitToSequence", 11, 24, shape=_parts_of)
+def split_to_sequence(input, split=None, *, axis, keepdims):
+    """Parts of a tensor along an axis: of one size, of the sizes given, or each of size 1, then without the axis if asked."""
+    size = input.shape[axis]
+    if split is None:
+        parts = np.split(input, size, axis) if size else []
+        return [p if keepdims else np.squeeze(p, axis) for p in parts]
+    if np.ndim(split) == 0:
+        ends = list(range(int(split), size, int(split)))
+    else:
+        if np.sum(split) != size:
+            raise RunError(f"parts of {np.ravel(split).tolist()} do not make {size}")
+        ends = np.cumsum(split)[:-1].tolist()
+    return np.split(input, ends, axis)
+
+
+def _held(x: Fact | None = None, *, type: Any = None) -> list[Any]:
+    return [Fact(f"optional({x.type})") if x is not None else None]
+
+
+@op("Optional", 15, 28, shape=_held)
+def optional(input=None, *, type):
+    """A value that may be absent: the input, or nothing of a type."""
+    return input
+
+
+@op("OptionalHasElement", 15, 28, shape=lambda x=None: [()])
+def optional_has_element(input=None):
+    """Whether there is a value."""
+    return np.array(input is not None)
+
+
+@op("OptionalGetElement", 15, 28, shape=lambda x: [Fact(element_of(x.type), x.shape, x.value)])
+def optional_get_element(input):
+    """The value of an optional that has one."""
+    if input is None:
+        raise RunError("the optional has no element")
+    return input
