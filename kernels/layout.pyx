@@ -1,5 +1,5 @@
 """Moving elements: blocks between strided places, transpositions, gathered rows. Any type whose elements are plain bytes."""
-import numpy as np
+from math import prod
 from libc.stdlib cimport free, malloc
 from .step cimport INT32, INT64, OK, OUT_OF_RANGE, Element, Run, Step, bound, code_of, team
 from .threads cimport Task, Team, share
@@ -22,6 +22,7 @@ cdef const LayoutLoops* loops = picked
 cdef enum:
     AXES = 8  # around the lines, once neighbours are merged
     MOST = 32  # axes before that
+    WIDTHS = 5  # of elements: 1, 2, 4, 8 and 16 bytes
     PIECE = 32768  # bytes that are moved by one call
     TILE = 16  # lines of a tile
 
@@ -93,7 +94,12 @@ cdef int moves(void** at, const Move* how) noexcept nogil:
 
 
 cdef int width_index(Py_ssize_t width) noexcept:
-    return {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}.get(width, -1)
+    """Which of the loops by width moves elements of so many bytes, -1 for none."""
+    cdef int k
+    for k in range(WIDTHS):
+        if width == 1 << k:
+            return k
+    return -1
 
 
 cdef bint settle(Move* how, Block* block, int x, int y, arrays) except -1:
@@ -170,9 +176,11 @@ cdef Step moved(tuple arrays, list blocks):
     cdef Block block
     cdef Move* how
     cdef int k
-    if any(a.dtype != arrays[0].dtype for a in arrays):
-        raise TypeError(f"elements are moved between arrays of one type, not {', '.join([str(a.dtype) for a in arrays])}")
-    if arrays[0].dtype.hasobject:
+    kind = arrays[0].dtype
+    for a in arrays:
+        if a.dtype != kind:
+            raise TypeError(f"elements are moved between arrays of one type, not {kind} and {a.dtype}")
+    if kind.hasobject:
         return None
     how = <Move*> malloc((len(blocks) + 1) * sizeof(Move))
     if how == NULL:
@@ -269,7 +277,7 @@ def repeat(x, sizes, repeats, y):
     """
     fits(y, [n * r for n, r in zip(sizes, repeats)])
     along, beside = steps_of(sizes), steps_of(y.shape)
-    if x.size != np.prod(sizes, dtype=int):
+    if x.size != prod(sizes):
         raise ValueError(f"{x.shape} has not {sizes}")
     return moved((x, y), [(0, 1, 0, 0, [n for pair in zip(repeats, sizes) for n in pair], [s for a in along for s in (0, a)],
                            [s for b, n in zip(beside, sizes) for s in (b * n, b)])])
@@ -322,7 +330,7 @@ def gather(x, index, int axis, y):
         raise ValueError("the result's buffer is read-only")
     how.gather = loops.gathered[code == INT64]
     how.size, how.count = x.shape[axis], index.size
-    how.outer, how.bytes = np.prod(x.shape[:axis], dtype=int), np.prod(x.shape[axis + 1:], dtype=int) * x.itemsize
+    how.outer, how.bytes = prod(x.shape[:axis]), prod(x.shape[axis + 1:]) * x.itemsize
     if not how.bytes or not how.outer:
         how.outer = 0
     return bound(<Run> rows, (x, index, y), &how, sizeof(how))
