@@ -62,6 +62,7 @@ def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Co
             raise ValueError(f"it gave {len(made)} results where the node has {len(node.outputs)}")
         return [made[0].reshape(shape)] if node.op.view is not None and shape is not None else made
     outs = buffers(node, facts)
+    arrays = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in arrays]  # as programs hand them over
     made = node.op.run(*arrays, **attributes, **given, out=outs if outs is None or node.schema.several else outs[0])(threads)
     if outs is not None:
         return outs
