@@ -5,9 +5,9 @@ import pytest
 
 import interp
 from tests import oracle
-from tests.every import Case, every, run_node
+from tests.every import Case, every, one_node, run_node
 from tests.tolerance import assert_close, size_of_terms
-from tests.windows import SHAPES, WINDOWED, check, settings, tensor
+from tests.windows import SHAPES, WINDOWED, check, expected, settings, tensor
 
 GLOBAL = ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
 FAMILY = (*WINDOWED, *GLOBAL, "MaxRoiPool", "RoiAlign", "MaxUnpool")
@@ -65,6 +65,28 @@ def test_any_number_of_threads_gives_the_same_bits(case):
 
 
 @pytest.mark.parametrize("case", NEWEST)
+def test_one_session_pools_inputs_of_any_size_and_any_layout(case):
+    """Sizes are names until a run; watched, it runs node by node, and means the same."""
+    attributes = {"kernel_shape": [3, 2], "pads": [0, 1, 1, 0], "strides": [2, 1], "ceil_mode": 1}
+    names = ["Y", "Indices"] if case.op == "MaxPool" else ["Y"]
+    model = one_node(case.op, 22, {"X": tensor(case, (1, 1, 4, 4))}, attributes, names)
+    for size, name in zip(model.graph.input[0].type.tensor_type.shape.dim, "NCHW", strict=True):
+        size.dim_param = name
+    session, watched = interp.load(model, threads=1), interp.load(model, threads=1)
+    watched.observers.append(lambda *_: None)
+    for shape in [(1, 1, 7, 6), (2, 3, 9, 31), (0, 2, 8, 8), (2, 1, 3, 2), (1, 1, 7, 6)]:
+        x = tensor(case, (*shape[:3], 2 * shape[3]))[..., ::2]
+        for got, twin, wanted in zip(
+            session.run(None, {"X": x}), watched.run(None, {"X": x}), expected(case, x, attributes), strict=True
+        ):
+            assert_close(got, wanted, None if case.op == "MaxPool" else size_of_terms(x, wanted))
+            assert twin.tobytes() == got.tobytes()
+    for height in (0, 1):
+        with pytest.raises(interp.InterpError, match=f"{case.op}-22"):
+            session.run(None, {"X": tensor(case, (1, 1, height, 4))})
+
+
+@pytest.mark.parametrize("case", NEWEST)
 @pytest.mark.parametrize("shape", [(0, 3, 5, 4), (2, 0, 5, 4)])
 def test_no_batch_or_no_channels_is_an_empty_result(case, shape):
     check(case, tensor(case, shape), {"kernel_shape": [2, 2], "strides": [2, 2]})
@@ -109,13 +131,9 @@ def test_the_divisor_counts_padding_and_not_what_ceil_mode_adds(case):
 @pytest.mark.parametrize("case", [case for case in CASES if case.values[0].has("ceil_mode")])
 def test_windows_that_start_in_the_padding_after_the_end_are_dropped_by_ceil_mode(case):
     x = np.ones((1, 1, 3), case.dtype)
-    (y,) = run_node(
-        case.op, case.version, {"X": x}, {"kernel_shape": [1], "strides": [1], "pads": [0, 4], "ceil_mode": 1}
-    )
+    (y,) = run_node(case.op, case.version, {"X": x}, {"kernel_shape": [1], "strides": [1], "pads": [0, 4], "ceil_mode": 1})
     assert y.tolist() == [[[1, 1, 1]]]
-    (y,) = run_node(
-        case.op, case.version, {"X": x}, {"kernel_shape": [2], "strides": [3], "pads": [0, 2], "ceil_mode": 1}
-    )
+    (y,) = run_node(case.op, case.version, {"X": x}, {"kernel_shape": [2], "strides": [3], "pads": [0, 2], "ceil_mode": 1})
     assert y.shape == (1, 1, 1)
 
 
@@ -235,9 +253,7 @@ def test_a_plane_without_elements_gives_what_a_window_without_elements_gives(cas
 
 
 def check_global(case: Case, x, attributes):
-    functions = dict(
-        zip(GLOBAL, (oracle.global_average_pool, oracle.global_max_pool, oracle.global_lp_pool), strict=True)
-    )
+    functions = dict(zip(GLOBAL, (oracle.global_average_pool, oracle.global_max_pool, oracle.global_lp_pool), strict=True))
     wanted = functions[case.op](x, **attributes)
     (got,) = run_node(case.op, case.version, {"X": x}, attributes)
     assert_close(got, wanted, None if case.op == "GlobalMaxPool" else size_of_terms(x, wanted))
