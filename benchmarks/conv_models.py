@@ -1,21 +1,20 @@
 """Convolutions and last layers of well-known CNNs as one-node models, timed against onnxruntime.
 
-Run as ``python benchmarks/conv_models.py [squeezenet resnet50 vgg19 shufflenet] [--threads N] [--rounds N] [--save FOLDER]``
-where the package is built in place. A row a shape: how often the network has it, the least milliseconds of each engine, and
-onnxruntime's divided by ours; then the sums over each network. Each engine runs in a process of its own, in turn; one thread
-is measured in CPU time. ``--save`` writes the models instead.
+Run as ``python benchmarks/conv_models.py [squeezenet resnet50 vgg19 shufflenet] [--threads N] [--rounds N]``. A row a shape:
+how often the network has it, the least milliseconds of each engine, and onnxruntime's divided by ours; then the sums.
 """
 import argparse
-import subprocess
 import sys
-import time
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from engines import ENGINES, compare  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -95,80 +94,36 @@ def fed(layer: Layer) -> tuple[int, ...]:
     return (1, layer.channels, layer.size, layer.size) if layer.size else (1, layer.channels)
 
 
-def serve(engine: str, threads: int) -> None:
-    """Time what the parent names, a line each: network, number of the layer, seconds to spend. Answers the least milliseconds."""
-    clock = time.process_time if threads == 1 else time.perf_counter
-    for line in sys.stdin:
-        network, number, seconds = line.split()
-        layer = NETWORKS[network][int(number)]
-        run = runner(engine, model(layer).SerializeToString(), threads)
-        feeds = {"x": np.random.default_rng(1).standard_normal(fed(layer)).astype(np.float32)}
-        spent, end = [], time.perf_counter() + float(seconds)
-        while time.perf_counter() < end or len(spent) < 4:
-            start = clock()
-            run(None, feeds)
-            spent.append(clock() - start)
-        print(1000 * min(spent), flush=True)
-
-
-def runner(engine: str, data: bytes, threads: int):
-    if engine == "onnxruntime":
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.log_severity_level = threads, 3
-        return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"]).run
-    import interp
-
-    return interp.load(data, threads=threads).run
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("networks", nargs="*", default=list(NETWORKS))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--serve")
     asked = parser.parse_args()
-    if asked.serve:
-        serve(asked.serve, asked.threads)
-        return
     for network in asked.networks:
-        if asked.save:
-            for number, layer in enumerate(NETWORKS[network]):
-                (asked.save / f"{network}_{number:02}.onnx").write_bytes(model(layer).SerializeToString())
-        else:
-            compare(network, asked.threads, asked.rounds)
+        with tempfile.TemporaryDirectory() as folder:
+            measure(network, asked.threads, asked.rounds, Path(folder))
 
 
-def compare(network: str, threads: int, rounds: int) -> None:
+def measure(network: str, threads: int, rounds: int, folder: Path) -> None:
     """Print a network's rows and sums."""
-    engines = {e: started(e, threads) for e in ("onnxruntime", "interp")}
-    sums = dict.fromkeys(engines, 0.0)
+    sums = [0.0, 0.0]
     print(f"{network + ', ' + str(threads) + ' thread(s)':36}{'times':>6}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
     for number, layer in enumerate(NETWORKS[network]):
-        least = dict.fromkeys(engines, float("inf"))
-        for _ in range(rounds):
-            for engine, process in engines.items():
-                print(network, number, 0.15, file=process.stdin, flush=True)
-                least[engine] = min(least[engine], float(process.stdout.readline()))
-        for engine, spent in least.items():
-            sums[engine] += layer.times * spent
+        path = folder / f"{number:02}.onnx"
+        path.write_bytes(model(layer).SerializeToString())
+        feeds = {"x": np.random.default_rng(1).standard_normal(fed(layer)).astype(np.float32)}
+        found = compare(path, [feeds], threads, rounds=rounds, seconds=0.15)
+        least = [1000 * found[e][1] for e in ENGINES]
+        sums = [s + layer.times * spent for s, spent in zip(sums, least, strict=True)]
         print(row(layer.title, layer.times, least), flush=True)
     print(row("all", "", sums))
 
 
-def row(title: str, times: object, spent: dict[str, float]) -> str:
-    theirs, ours = spent.values()
+def row(title: str, times: object, spent: list[float]) -> str:
+    theirs, ours = spent
     return f"{title:36}{times:>6}{theirs:13.3f}{ours:9.3f}{theirs / ours:7.2f}"
 
 
-def started(engine: str, threads: int) -> subprocess.Popen:
-    command = [sys.executable, __file__, "--serve", engine, "--threads", str(threads)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
     main()
