@@ -366,7 +366,7 @@ int share(const Team *team, Task task, const void *args, ptrdiff_t count, ptrdif
     if (count <= 0)
         return 0;
     ptrdiff_t work; /* most loops are small: those cost no more than a call */
-    if (!here.inside && !__builtin_mul_overflow(count, cost, &work) && (team->threads < 2 || work < WORTH_NS))
+    if (!here.inside && !__builtin_mul_overflow(count, cost > 0 ? cost : 1, &work) && (team->threads < 2 || work < WORTH_NS))
         return task(args, 0, count, team->scratch);
     Loop loop = {.task = task, .args = args, .scratch = team->scratch, .each = team->each, .count = count};
     cut(&loop, team->threads, cost);
