@@ -8,6 +8,7 @@ import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, find_namespace_packages, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer_group
 
 DIRECTIVES = dict(language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False,
                   embedsignature=True, freethreading_compatible=True)
@@ -34,6 +35,9 @@ class BuildExt(build_ext):
     def compiled(self, source, ext, isa):
         """The object file of one instruction set."""
         folder = os.path.join(self.build_temp, isa)
+        [made] = self.compiler.object_filenames([str(source)], output_dir=folder)
+        if not self.force and not newer_group([str(source), *ext.depends], made):
+            return made
         [made] = self.compiler.compile([str(source)], output_dir=folder, include_dirs=ext.include_dirs, depends=ext.depends,
                                        extra_postargs=[*FLAGS, *ISAS[isa], f"-DISA={isa}"])
         return made
