@@ -123,7 +123,7 @@ cdef class Program:
 
     def __init__(self, list steps, list labels, list slots, Py_ssize_t fed, arena, set constants, int threads, Cancel cancel):
         cdef Py_ssize_t i, k, slot, offset = 0, n = len(steps)
-        cdef Py_ssize_t each = 0
+        cdef Py_ssize_t each = 0, hungriest = 0
         self.steps, self.labels, self.slots, self.fed, self.arena = steps, labels, slots, fed, arena
         self.waiting, self.cancel = [], cancel
         self.cells = [k for k in range(len(slots)) if isinstance(slots[k], Cell)]
@@ -147,18 +147,19 @@ cdef class Program:
                 self.waiting.append((<Later> made, []))
             else:
                 self.code.entries[i] = Entry((<Step> made).fn, (<Step> made).at, (<Step> made).how)
-                each = max(each, (<Step> made).scratch)
-        self.hire(threads, each)
+                if (<Step> made).scratch > each:
+                    each, hungriest = (<Step> made).scratch, i
+        self.hire(threads, each, hungriest)
         self.patch(patches)
 
-    def hire(self, int threads, Py_ssize_t each):
-        """Give every thread scratch of its own."""
+    def hire(self, int threads, Py_ssize_t each, Py_ssize_t hungriest):
+        """Give every thread scratch of its own, as much as the hungriest step needs."""
         cdef void* room = NULL
         cdef Py_ssize_t i
         each = (each + LINE - 1) // LINE * LINE
         self.scratch = each * threads
         if posix_memalign(&room, LINE, self.scratch + LINE):
-            raise MemoryError(f"{self.scratch} bytes of scratch")
+            raise MemoryError(f"{self.labels[hungriest]}: no memory for {self.scratch} bytes of scratch")
         self.team = Team(threads, <char*> room, each)
         for i in range(len(self.steps)):
             if self.code.entries[i].fn != NULL:

@@ -151,11 +151,16 @@ cdef Step step(Kernel kernel, tuple arrays, const void* how, size_t size, tuple 
     raise TypeError(f"no kernel for {first.dtype}")
 
 
+cdef Py_ssize_t MOST_SCRATCH = 1 << 46  # no product with a number of threads overflows
+
+
 cdef Step bound(Run fn, tuple arrays, const void* how, size_t size, Py_ssize_t scratch=0, object keep=None):
     """Bind compiled code to arrays as they are; it must know their types and check their shapes before."""
     cdef Step s = Step()
     cdef Py_ssize_t i, n = len(arrays)
     cdef cnp.ndarray a
+    if not 0 <= scratch <= MOST_SCRATCH:
+        raise MemoryError(f"{scratch} bytes of scratch for each thread are more than any machine has")
     s.fn, s.arrays, s.scratch, s.keep = fn, arrays, scratch, keep
     s.at = <void**> calloc((n + 1) * sizeof(void*) + size, 1)
     if s.at == NULL:

@@ -35,6 +35,14 @@ def test_a_failing_step_is_named_after_those_it_lies_in():
         np.testing.assert_array_equal(s.run(None, {"x": x, "d": good, "c": np.array(c)})[0], [8, 8] if c else [4, 4])
 
 
+@pytest.mark.parametrize("kernel", [2**38, 2**58])
+def test_a_node_that_needs_more_scratch_than_there_is_is_named(kernel):
+    text = f"""m (double[N,C,W] x) => (double[N,C,V] y) {{
+        a = Relu(x) [huge] y = AveragePool<kernel_shape = [{kernel}], auto_pad = "SAME_UPPER">(a) }}"""
+    with pytest.raises(interp.RunError, match="huge.*bytes of scratch"):
+        session(text, threads=8).run(None, {"x": np.ones((1, 1, 3))})
+
+
 @pytest.mark.parametrize("text", [
     "m (float[N] x) => (float[N] y) { a = Relu(x) [mine] y = toys.Picky(a) }",
     "m (float[N] x) => (float[N] y, int64[1,K] i) { a = Relu(x) i = NonZero(a) [mine] y = toys.Picky(a) }",
