@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Source = Union[str, "os.PathLike[str]", bytes, "onnx.ModelProto"]
 Observer = Callable[[str, str, dict[str, Any], float], None]
+MOST_THREADS = 1024
 
 
 def load(model: Source, *, threads: int | None = None, registry: Registry | None = None, optimize: int | bool = 2,
@@ -47,8 +48,8 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
         raise UsageError(f"optimize={optimize!r}: give one of {', '.join(map(str, LEVELS))}")
     if precision not in (None, "exact"):
         raise UsageError(f'precision={precision!r}: give None or "exact"')
-    if threads is not None and (type(threads) is not int or threads < 1):
-        raise UsageError(f"threads={threads!r}: give a whole number from 1")
+    if threads is not None and (type(threads) is not int or not 1 <= threads <= MOST_THREADS):
+        raise UsageError(f"threads={threads!r}: give a whole number from 1 to {MOST_THREADS}")
     known = registry or standard
     return Session(lambda fed: read(model, known, trusted=trusted, fed=fed), threads=threads, optimize=int(optimize))
 
@@ -85,6 +86,8 @@ class Session:
         """
         if type(feeds) is not dict and not isinstance(feeds, Mapping):
             raise InputError(f"feeds are given as {{name: array}}, not as {type(feeds).__name__}")
+        if names is not None and not isinstance(names, list | tuple):
+            names = several(names)
         whole = (names is None or list(names) == self._output_names) and len(feeds) == len(self._names)
         body = self._body if whole else self._variant(names, feeds)
         try:
@@ -129,8 +132,6 @@ class Session:
         unfit = self._unfit(feeds)
         if unfit:
             raise unfit
-        if isinstance(names, str):
-            raise UsageError(f"names are given as a list: [{names!r}]")
         declared_outputs = {v.name: v for v in self.outputs}
         for name in names or ():
             if name not in declared_outputs:
@@ -160,6 +161,13 @@ class Session:
             for observer in self.observers:
                 observer(node.name, node.schema.name, found, took)
         return [duplicate(values[o]) for o in model.outputs]
+
+
+def several(names: Any) -> list[str]:
+    """Names out of anything that gives them one by one, which a single name does not."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise UsageError(f"names are given as a list: [{names!r}]")
+    return list(names)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -78,9 +78,16 @@ def test_feeds_are_a_mapping(given):
         session(TWO).run(None, given)
 
 
-def test_names_are_a_list():
-    with pytest.raises(interp.UsageError, match=r"given as a list: \['s'\]"):
-        session(TWO).run("s", feeds())
+@pytest.mark.parametrize("given", ["s", 5])
+def test_names_are_a_list(given):
+    with pytest.raises(interp.UsageError, match=rf"given as a list: \[{given!r}\]"):
+        session(TWO).run(given, feeds())
+
+
+def test_names_may_come_one_by_one():
+    s = session(TWO)
+    names = [v.name for v in s.outputs][::-1]
+    agree(s.run(iter(names), feeds()), s.run(names, feeds()))
 
 
 def test_one_name_is_one_size_inside_a_feed():
@@ -232,7 +239,8 @@ def test_levels_give_the_same_answers(text):
     ({"optimize": 3}, "optimize=3"), ({"optimize": -1}, "optimize=-1"), ({"optimize": "fast"}, "optimize='fast'"),
     ({"optimize": None}, "optimize=None"), ({"optimize": 1.5}, "optimize=1.5"),
     ({"precision": "high"}, "precision='high'"), ({"threads": 0}, "threads=0"), ({"threads": -2}, "threads=-2"),
-    ({"threads": "2"}, "threads='2'"), ({"threads": 1.0}, "threads=1.0"), ({"threads": True}, "threads=True")])
+    ({"threads": 2**31}, "threads=2147483648: .* to 1024"), ({"threads": "2"}, "threads='2'"),
+    ({"threads": 1.0}, "threads=1.0"), ({"threads": True}, "threads=True")])
 def test_options_that_make_no_sense_are_refused(options, told):
     with pytest.raises(interp.UsageError, match=told):
         interp.load(model(TWO), **options)
