@@ -62,7 +62,7 @@ def output_facts(node: Node, facts: Sequence[Fact | None], scopes: dict[str, Sco
             found = list(node.op.shape(*facts, **{**node.attributes, **scopes, **counted}))
         except InterpError:
             raise
-        except (ValueError, TypeError, IndexError, KeyError) as e:
+        except (ValueError, TypeError, IndexError, KeyError, ArithmeticError) as e:
             raise ModelError(f"{label(node)}: {e}") from e
     found += [None] * (len(node.outputs) - len(found))
     return [f if isinstance(f, Fact) else Fact(_type(node, i, constraints, hints or {}), f, _viewed(node, f, facts))

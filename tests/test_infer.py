@@ -134,6 +134,14 @@ def test_a_shape_rule_that_fails_names_the_node():
         session("m (float[N] x) => (float[N] y) { [mine] y = toys.Broken(x) }", broken)
 
 
+def test_a_rule_that_divides_by_zero_is_named():
+    @interp.op("Divided", domain="toys", shape=lambda x: [(x.shape[0] // 0,)])
+    def divided(x):
+        return x
+    with pytest.raises(interp.ModelError, match="mine.*zero"):
+        session("m (float[4] x) => (float[N] y) { [mine] y = toys.Divided(x) }", divided)
+
+
 def test_an_operator_without_a_rule_leaves_the_size_to_the_run():
     @interp.op("Odd", domain="toys", shape=lambda x: [None])
     def odd(x):

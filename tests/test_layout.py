@@ -218,6 +218,12 @@ def test_depth_becomes_space(mode):
 # Strings, which have no buffers
 
 
+@pytest.mark.parametrize("name", ["SpaceToDepth", "DepthToSpace"])
+def test_blocks_of_nothing_are_refused(name):
+    with pytest.raises(interp.ModelError, match=f"{name}.*blocks of 0"):
+        run(name, 13, {"x": numbered((1, 4, 2, 2), "f4")}, blocksize=0)
+
+
 def test_strings_move():
     x = np.array([["a", "b"], ["c", "d"]], object)
     assert run("Transpose", 13, {"data": x}).tolist() == [["a", "c"], ["b", "d"]]

@@ -307,13 +307,21 @@ def pad(data, pads=None, constant_value=None, axes=None, *, mode, value=0.0, pad
 # Blocks of depth and space
 
 
+def _planes(x: Fact, blocksize: int) -> tuple[Size, ...]:
+    """The four sizes of an image that blocks can be cut from."""
+    shape = shape_of(x)
+    if len(shape) != 4 or blocksize < 1:
+        raise ValueError(f"blocks of {blocksize} in {len(shape)} dimensions: they are of 1 or more, in 4")
+    return shape
+
+
 def _deeper(x: Fact, *, blocksize: int, **_: Any) -> list[Any]:
-    n, c, h, w = shape_of(x)
+    n, c, h, w = _planes(x, blocksize)
     return [(n, c * (blocksize * blocksize), divided(h, blocksize), divided(w, blocksize))]
 
 
 def _wider(x: Fact, *, blocksize: int, **_: Any) -> list[Any]:
-    n, c, h, w = shape_of(x)
+    n, c, h, w = _planes(x, blocksize)
     return [(n, divided(c, blocksize * blocksize), h * blocksize, w * blocksize)]
 
 
