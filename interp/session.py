@@ -19,7 +19,7 @@ from .kernels.program import Cancel
 from .kernels.step import KernelFailed
 from .ops import standard
 from .optimize import LEVELS, optimized
-from .parts import Body, bodies_of
+from .parts import KEPT, Body, bodies_of
 from .plan import Packing, Settings
 from .registry import Registry
 from .types import type_of
@@ -142,7 +142,10 @@ class Session:
             graph = self._read(key[0])
             if names is not None:
                 graph.outputs = [declared_outputs[n] for n in names]
-            self._variants[key] = self._planned(graph)
+            made = self._variants[key] = self._planned(graph)
+            for old in list(self._variants)[:-KEPT]:
+                self._variants.pop(old, None)
+            return made
         return self._variants[key]
 
     def _observed(self, body: Body, arrays: list[Any]) -> list[Any]:
