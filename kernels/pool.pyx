@@ -10,11 +10,11 @@ cnp.import_array()
 
 cdef extern from "hot/pool.h" nogil:
     enum:
-        MAX, MEAN, NORM1, NORM2, NORM3, NORM, FOLDS, POOL_ELEMENTS
+        MAX, MEAN, NORM1, NORM2, NORM3, NORM, FOLDS, POOL_ELEMENTS, POOL_ROWS
     ctypedef struct PoolAxis:
         ptrdiff_t size, kernel, stride, dilation, before, after, out, pitch, mark
     ctypedef struct Pool:
-        ptrdiff_t planes, plane, slabs, taps, tile, span, items, cost
+        ptrdiff_t planes, plane, slabs, taps, tile, span, rows, items, cost
         double p
         int padded, axes, arrays
         Task task
@@ -39,8 +39,8 @@ ctypedef fused cell:
     uint8_t
 
 cdef enum:
-    ROW = 4096      # a row buffer that stays in the first cache
-    SLACK = 128     # elements past its end that a vector may touch
+    ROW = 4096      # what row buffers have at the most, to stay in the first cache, unless one window is longer
+    SLACK = 192     # bytes past its end that vectors may touch
 
 LIMIT = 2 ** 60     # no sum of sizes below that overflows
 
@@ -183,11 +183,18 @@ cdef Step sliding(Pool* how, x, y, int fold):
     longest = ROW if reach < ROW // 4 else 4 * reach
     how.tile = (longest - reach) // wide.stride + 1
     how.tile = how.tile if how.tile < wide.out else wide.out
-    how.span = ((how.tile - 1) * wide.stride + reach + SLACK + 63) // 64 * 64
+    how.span = ((how.tile - 1) * wide.stride + reach + SLACK // size + 63) // 64 * 64
+    how.rows = between(1, ROW // how.span, POOL_ROWS)
     how.task = loops.slide[fold][code]
     share_rows(how, weight(fold))
-    scratch = how.taps * sizeof(ptrdiff_t) + 64 + size * (how.span + 2 * (how.tile + SLACK))
+    scratch = how.taps * sizeof(ptrdiff_t) + 64 + size * (how.span * how.rows + how.tile)
+    if fold == MEAN:
+        scratch += 8 * (size * how.tile + 32)
     return bound(run, (x, y), how, kept(how), scratch, checked(x, y))
+
+
+cdef ptrdiff_t between(ptrdiff_t low, ptrdiff_t v, ptrdiff_t high) noexcept:
+    return low if v < low else high if v > high else v
 
 
 cdef ptrdiff_t weight(int fold) noexcept:

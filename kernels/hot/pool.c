@@ -24,36 +24,39 @@
 #define REAL_IS_FLOATING 0
 #include "hot/pool_kind.h"
 
-#define TASK(name, real, fold, element)                                                                        \
-    static int name##_##fold##_##element(const void *call, ptrdiff_t begin, ptrdiff_t end, void *scratch) {    \
-        return name##_##real(call, begin, end, scratch, fold, element);                                        \
+#define SLIDE(real, fold, element)                                                                             \
+    static void vertical_##fold##_##element(const Sliding_##real *s, const Rows_##real *rows, ptrdiff_t n) {   \
+        vertical_##real(s, rows, n, fold, element);                                                            \
+    }                                                                                                          \
+    static void along_##fold##_##element(Sliding_##real *s, ptrdiff_t at, ptrdiff_t n) {                       \
+        along_##real(s, at, n, fold, element);                                                                 \
+    }                                                                                                          \
+    static int slide_##fold##_##element(const void *call, ptrdiff_t begin, ptrdiff_t end, void *scratch) {     \
+        return slide_##real(call, begin, end, scratch, fold, vertical_##fold##_##element,                      \
+                            along_##fold##_##element);                                                         \
+    }
+#define WHOLE(real, fold, element)                                                                             \
+    static int whole_##fold##_##element(const void *call, ptrdiff_t begin, ptrdiff_t end, void *scratch) {     \
+        return whole_##real(call, begin, end, scratch, fold, element);                                         \
     }
 #define INDICES(real, element)                                                                                 \
     static int indices_##element(const void *call, ptrdiff_t begin, ptrdiff_t end, void *scratch) {            \
         return indices_##real(call, begin, end, scratch, element);                                             \
     }
-#define FLOATING(name, fold)                                                                                   \
-    TASK(name, float, fold, FLOAT)                                                                             \
-    TASK(name, double, fold, DOUBLE)                                                                           \
-    TASK(name, float, fold, HALF)                                                                              \
-    TASK(name, float, fold, BRAIN)
+#define BOTH(real, fold, element) SLIDE(real, fold, element) WHOLE(real, fold, element)
+#define FLOATING(fold) BOTH(float, fold, FLOAT) BOTH(double, fold, DOUBLE) BOTH(float, fold, HALF) BOTH(float, fold, BRAIN)
+FLOATING(MAX)
+BOTH(int8_t, MAX, INT8)
+BOTH(uint8_t, MAX, UINT8)
+FLOATING(MEAN)
+FLOATING(NORM1)
+FLOATING(NORM2)
+FLOATING(NORM3)
 /* pow in double: no power of a 16-bit number overflows on the way. */
-#define POWERS(name)                                                                                           \
-    TASK(name, double, NORM, FLOAT)                                                                            \
-    TASK(name, double, NORM, DOUBLE)                                                                           \
-    TASK(name, double, NORM, HALF)                                                                             \
-    TASK(name, double, NORM, BRAIN)
-#define FAMILY(name)                                                                                           \
-    FLOATING(name, MAX)                                                                                        \
-    TASK(name, int8_t, MAX, INT8)                                                                              \
-    TASK(name, uint8_t, MAX, UINT8)                                                                            \
-    FLOATING(name, MEAN)                                                                                       \
-    FLOATING(name, NORM1)                                                                                      \
-    FLOATING(name, NORM2)                                                                                      \
-    FLOATING(name, NORM3)                                                                                      \
-    POWERS(name)
-FAMILY(slide)
-FAMILY(whole)
+BOTH(double, NORM, FLOAT)
+BOTH(double, NORM, DOUBLE)
+BOTH(double, NORM, HALF)
+BOTH(double, NORM, BRAIN)
 INDICES(float, FLOAT)
 INDICES(double, DOUBLE)
 INDICES(float, HALF)

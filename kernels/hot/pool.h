@@ -19,7 +19,7 @@ typedef struct PoolAxis {
 typedef struct Pool {
     ptrdiff_t planes, plane, slabs; /* planes, elements of one, slabs of one */
     ptrdiff_t taps;                 /* the most places of the outer axes that a window sees */
-    ptrdiff_t tile, span;           /* outputs that a row buffer serves, and how long it is */
+    ptrdiff_t tile, span, rows;     /* outputs that a row buffer serves, how long it is, and how many there are */
     double p;
     int padded;                     /* whether a mean counts the declared padding */
     int axes, arrays;               /* spatial axes; how many arrays a step has */
@@ -33,6 +33,8 @@ typedef struct PoolCall {
     void **at;
     const Pool *how;
 } PoolCall;
+
+enum { POOL_ROWS = 16 }; /* row buffers at the most */
 
 /* Element types are in the order of step.pxd: float, double, half, brain, int8, uint8. */
 enum { POOL_ELEMENTS = 6 };

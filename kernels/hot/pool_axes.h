@@ -1,7 +1,7 @@
 /* Where windows lie: the taps of one along an axis that are inside the input, and the places of the outer axes that it sees. */
 #ifndef INTERP_HOT_POOL_AXES_H
 #define INTERP_HOT_POOL_AXES_H
-#include "hot/pool.h"
+#include "hot/pool_lanes.h"
 
 static inline ptrdiff_t between(ptrdiff_t v, ptrdiff_t low, ptrdiff_t high) {
     return v < low ? low : v > high ? high : v;
@@ -17,17 +17,22 @@ typedef struct Taps {
     ptrdiff_t begin, end, start;
 } Taps;
 
+/* How many steps reach this far. */
+static inline ptrdiff_t steps(ptrdiff_t far, ptrdiff_t step) {
+    return step == 1 ? far : (far + step - 1) / step;
+}
+
 /* Those of window `o` whose coordinate is in low..high. */
 static inline Taps taps_in(const PoolAxis *a, ptrdiff_t o, ptrdiff_t low, ptrdiff_t high) {
     ptrdiff_t at = o * a->stride - a->before, reach = at + (a->kernel - 1) * a->dilation;
     Taps t = {0, a->kernel, at};
     if (at < low) {
-        t.begin = (low - at + a->dilation - 1) / a->dilation;
+        t.begin = steps(low - at, a->dilation);
         t.begin = t.begin < a->kernel ? t.begin : a->kernel;
         t.start = at + t.begin * a->dilation;
     }
     if (reach >= high)
-        t.end = between(high > at ? (high - at + a->dilation - 1) / a->dilation : 0, t.begin, a->kernel);
+        t.end = between(high > at ? steps(high - at, a->dilation) : 0, t.begin, a->kernel);
     return t;
 }
 
@@ -70,5 +75,14 @@ static inline Slab slab_of(const Pool *how, ptrdiff_t n, ptrdiff_t *tap, ptrdiff
         slab.counted *= counted(a, o, how->padded);
     }
     return slab;
+}
+
+enum { FAR = 4 << 20 }; /* an input of more bytes is not at hand */
+
+/* Fetch the elements that the next rows will need while these are being folded: the processor does not guess short rows. */
+INLINE void ahead(const void *x, ptrdiff_t at, ptrdiff_t count, int element) {
+    ptrdiff_t bytes = between(count * size_of[element], 0, 4096);
+    for (ptrdiff_t b = 0; b < bytes; b += 64)
+        __builtin_prefetch((const char *)x + at * size_of[element] + b);
 }
 #endif

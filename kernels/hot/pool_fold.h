@@ -30,11 +30,27 @@ INLINE vec FN(three)(vec a, vec b, vec c, int fold) {
     return fold == MAX ? FN(largest)(a, b, c) : a + b + c;
 }
 
-/* The first n lanes of v, `other` in the rest. */
+/* The first n lanes of v, those of `other` in the rest. */
 INLINE vec FN(first)(vec v, ptrdiff_t n, vec other) {
-    for (int i = 0; i < LANES; i++)
-        v[i] = i < n ? v[i] : other[i];
-    return v;
+    bits keep;
+    memcpy(&keep, first_bytes + WIDTH - n * (ptrdiff_t)sizeof(REAL), sizeof keep);
+    return (vec)(((bits)v & keep) | ((bits)other & ~keep));
+}
+
+/* The lanes of each of LANES vectors folded to one. */
+INLINE vec FN(folded_lanes)(vec *v, int fold) {
+    int n = LANES;
+#if defined(__AVX2__)
+    for (; n > 2; n /= 2)
+#else
+    for (; n > 1; n /= 2)
+#endif
+        for (int i = 0; i < n / 2; i++)
+            v[i] = FN(two)(FN(evens)(v[2 * i], v[2 * i + 1]), FN(odds)(v[2 * i], v[2 * i + 1]), fold);
+#if defined(__AVX2__)
+    v[0] = FN(two)(FN(lows)(v[0], v[1]), FN(highs)(v[0], v[1]), fold);
+#endif
+    return v[0];
 }
 
 /* The sum of powers as a norm. */

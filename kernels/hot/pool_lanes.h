@@ -18,8 +18,9 @@
 #endif
 #define VECTOR(bytes) __attribute__((vector_size(bytes)))
 
-enum { FLOAT, DOUBLE, HALF, BRAIN, INT8, UINT8 };
-static const ptrdiff_t size_of[POOL_ELEMENTS] = {4, 8, 2, 2, 1, 1};
+/* Element types; the last is a bfloat16 that was chosen among others, so that writing it needs no rounding. */
+enum { FLOAT, DOUBLE, HALF, BRAIN, INT8, UINT8, CHOSEN_BRAIN };
+static const ptrdiff_t size_of[] = {4, 8, 2, 2, 1, 1, 2};
 
 typedef float lanes_float VECTOR(WIDTH);
 typedef double lanes_double VECTOR(WIDTH);
@@ -27,8 +28,13 @@ typedef int8_t lanes_int8_t VECTOR(WIDTH);
 typedef uint8_t lanes_uint8_t VECTOR(WIDTH);
 typedef uint32_t bits_float VECTOR(WIDTH);
 typedef uint64_t bits_double VECTOR(WIDTH);
+typedef uint8_t bits_int8_t VECTOR(WIDTH);
+typedef uint8_t bits_uint8_t VECTOR(WIDTH);
 typedef uint16_t bits_half VECTOR(WIDTH / 2);
 enum { LANES_float = WIDTH / 4, LANES_double = WIDTH / 8, LANES_int8_t = WIDTH, LANES_uint8_t = WIDTH };
+
+/* Read from the middle backwards: all ones in the first bytes of a vector, zeros in the rest. */
+static const uint8_t first_bytes[2 * WIDTH] = {[0 ... WIDTH - 1] = 0xff};
 
 #define LOWEST_float (-INFINITY)
 #define LOWEST_double (-(double)INFINITY)
@@ -80,8 +86,8 @@ LARGER_OF_REALS(double)
 LARGER_OF_INTEGERS(int8_t)
 LARGER_OF_INTEGERS(uint8_t)
 
-/* Every second lane of a and b, from the first (evens) or the second (odds), in an order that `ordered` puts right: it is
-   cheaper to do that once, after folding. */
+/* Every second lane of a and b, from the first (evens) or the second (odds). With AVX2 it is so in each half of the vectors,
+   which `ordered` puts right: it is cheaper to do that once, after folding. */
 #if defined(__AVX2__)
 INLINE lanes_float evens_float(lanes_float a, lanes_float b) {
     return (lanes_float)_mm256_shuffle_ps((__m256)a, (__m256)b, 0x88);
@@ -105,6 +111,12 @@ INLINE lanes_uint8_t odds_uint8_t(lanes_uint8_t a, lanes_uint8_t b) {
 #define ORDERED(real)                                                                           \
     INLINE lanes_##real ordered_##real(lanes_##real v) {                                        \
         return (lanes_##real)_mm256_permute4x64_epi64((__m256i)v, 0xd8);                        \
+    }                                                                                           \
+    INLINE lanes_##real lows_##real(lanes_##real a, lanes_##real b) {                           \
+        return (lanes_##real)_mm256_permute2x128_si256((__m256i)a, (__m256i)b, 0x20);           \
+    }                                                                                           \
+    INLINE lanes_##real highs_##real(lanes_##real a, lanes_##real b) {                          \
+        return (lanes_##real)_mm256_permute2x128_si256((__m256i)a, (__m256i)b, 0x31);           \
     }
 #else
 #define SECOND(real, name, first)                                                               \
@@ -153,7 +165,8 @@ INLINE lanes_int8_t odds_int8_t(lanes_int8_t a, lanes_int8_t b) {
         case FLOAT: ((float *)y)[i] = (float)v; break;                                          \
         case DOUBLE: ((double *)y)[i] = (double)v; break;                                       \
         case HALF: ((uint16_t *)y)[i] = float_to_half((float)v); break;                         \
-        case BRAIN: ((uint16_t *)y)[i] = float_to_brain((float)v); break;                       \
+        case BRAIN:                                                                             \
+        case CHOSEN_BRAIN: ((uint16_t *)y)[i] = float_to_brain((float)v); break;                \
         case INT8: ((int8_t *)y)[i] = (int8_t)v; break;                                         \
         default: ((uint8_t *)y)[i] = (uint8_t)v; break;                                         \
         }                                                                                       \
@@ -201,11 +214,11 @@ ELEMENT_AS(uint8_t)
 INLINE int widened_float(lanes_float *v, const void *x, ptrdiff_t i, int element) {
     bits_half h;
     memcpy(&h, (const uint16_t *)x + i, sizeof h);
+#if defined(__F16C__)
     if (element == BRAIN) {
-        *v = (lanes_float)(__builtin_convertvector(h, bits_float) << 16);
+        *v = (lanes_float)_mm256_slli_epi32(_mm256_cvtepu16_epi32((__m128i)h), 16);
         return 1;
     }
-#if defined(__F16C__)
     if (element == HALF) {
         *v = (lanes_float)_mm256_cvtph_ps((__m128i)h);
         return 1;
@@ -223,6 +236,11 @@ INLINE int narrowed_float(void *y, ptrdiff_t i, lanes_float v, int element) {
         return 1;
     }
 #endif
+    if (element == CHOSEN_BRAIN) {
+        h = __builtin_convertvector((bits_float)v >> 16, bits_half);
+        memcpy((uint16_t *)y + i, &h, sizeof h);
+        return 1;
+    }
     if (element == BRAIN) {
         bits_float b = (bits_float)v, nan = UNORDERED_float(v, v), even = (b + 0x7fff + ((b >> 16) & 1)) >> 16;
         h = __builtin_convertvector((even & ~nan) | (((b >> 16) | 0x40) & nan), bits_half);

@@ -1,51 +1,71 @@
-/* Rows of the output of a pool. Vertical first: the rows of the input under a window are folded into one, between margins
-   of the identity; then the window slides along that. Included once for each kind of number, after pool_fold.h. */
+/* Rows of the output of a pool. Vertical first: the rows of the input under a window are folded into a row buffer, between
+   margins of the identity; then the window slides along that. Included once for each kind of number, after pool_fold.h. */
 
-/* What a task knows of the row it is at. */
+enum { FN(INVERSES) = 8 }; /* how many divisors a task has at hand */
+
+/* What a task knows of the rows it is at. */
 typedef struct FN(Sliding) {
     const Pool *how;
     const void *x;
     void *y;
-    REAL *row;               /* the row buffer: its element 0 is input column `column` */
-    REAL *inverse, *columns; /* one over what a mean divides by, and its part along the row */
-    ptrdiff_t column, from, to, count; /* columns of the input in the buffer; outputs that it serves */
-    ptrdiff_t readable, room;          /* where the input ends, and how far the output may be written */
-    ptrdiff_t divisor;                 /* of the other axes, as `inverse` has it */
+    int fold;
+    REAL *rows, *row;                      /* the row buffers, `span` apart: element 0 is input column `column` */
+    REAL *columns, *inverse;               /* what a mean divides by along the row, and one over divisors */
+    ptrdiff_t column, from, to;            /* columns of the input in a buffer */
+    ptrdiff_t count, width;                /* outputs that a buffer serves, and those of a whole row */
+    ptrdiff_t readable, room;              /* where the input ends, and how far the output may be written */
+    ptrdiff_t step, next;                  /* from one row under a window to the next; how much the next windows add */
+    ptrdiff_t divisors[POOL_ROWS];         /* what the other axes divide by, for each row buffer */
+    ptrdiff_t inverted[FN(INVERSES)];      /* and for each row of `inverse` */
 } FN(Sliding);
 
-/* Fold `count` rows, `pitch` apart, into columns from..to of the row buffer, beside what is there or as the first. */
-INLINE void FN(vertical)(const FN(Sliding) *s, ptrdiff_t at, ptrdiff_t pitch, ptrdiff_t count, int first, int fold, int element) {
+/* Some rows of the input that are folded into a row buffer, beside what is there or as the first. */
+typedef struct FN(Rows) {
+    REAL *into;
+    ptrdiff_t at, count, first;
+} FN(Rows);
+
+typedef void (*FN(Vertical))(const FN(Sliding) *s, const FN(Rows) *rows, ptrdiff_t n);
+typedef void (*FN(Horizontal))(FN(Sliding) *s, ptrdiff_t at, ptrdiff_t n);
+
+/* Fold rows into columns from..to of row buffers. Vectors may reach past a row into the next, whose elements the margin then
+   takes the place of, but not past the input. */
+INLINE void FN(vertical)(const FN(Sliding) *s, const FN(Rows) *rows, ptrdiff_t n, int fold, int element) {
     const void *x = s->x;
     double p = s->how->p;
-    ptrdiff_t width = s->to - s->from, w = 0;
-    REAL *row = s->row + (s->from - s->column);
+    ptrdiff_t pitch = s->step, next = s->next, readable = s->readable, width = s->to - s->from, rest = width % LANES;
+    for (; n--; rows++) {
+        REAL *row = rows->into;
+        ptrdiff_t at = rows->at, count = rows->count, stop = width, w = 0;
+        if (rest && at + (count - 1) * pitch + width - rest + LANES > readable)
+            stop = width - rest;
+        if (next)
+            ahead(x, at + count * pitch, next, element);
 #define TERM(k) FN(term)(FN(load)(x, at + (k) * pitch + w, element), fold, p)
-    if (count == 3 && first)
-        for (; w + LANES <= width; w += LANES)
-            FN(store)(row, w, FN(three)(TERM(0), TERM(1), TERM(2), fold), OWN);
-    else if (count == 2 && first)
-        for (; w + LANES <= width; w += LANES)
-            FN(store)(row, w, FN(two)(TERM(0), TERM(1), fold), OWN);
-    else
-        for (; w + LANES <= width; w += LANES) {
-            ptrdiff_t k = !!first;
-            vec v = first ? TERM(0) : FN(load)(row, w, OWN);
-            for (; k + 2 <= count; k += 2)
-                v = FN(three)(TERM(k), TERM(k + 1), v, fold);
-            FN(store)(row, w, k < count ? FN(two)(TERM(k), v, fold) : v, OWN);
-        }
+        if (count == 3 && rows->first)
+            for (; w < stop; w += LANES)
+                FN(store)(row, w, FN(three)(TERM(0), TERM(1), TERM(2), fold), OWN);
+        else if (count == 2 && rows->first)
+            for (; w < stop; w += LANES)
+                FN(store)(row, w, FN(two)(TERM(0), TERM(1), fold), OWN);
+        else
+            for (; w < stop; w += LANES) {
+                ptrdiff_t k = rows->first;
+                vec v = k ? TERM(0) : FN(load)(row, w, OWN);
+                for (; k + 2 <= count; k += 2)
+                    v = FN(three)(TERM(k), TERM(k + 1), v, fold);
+                FN(store)(row, w, k < count ? FN(two)(TERM(k), v, fold) : v, OWN);
+            }
 #undef TERM
-    if (w == width)
-        return;
-    vec v = first ? FN(identity)(fold) : FN(load)(row, w, OWN);
-    for (ptrdiff_t k = 0; k < count; k++) {
-        ptrdiff_t i = at + k * pitch + w;
-        vec u = i + LANES <= s->readable ? FN(load)(x, i, element) : FN(load_some)(x, i, width - w, element);
-        u = FN(term)(u, fold, p);
-        v = first && k == 0 ? u : FN(two)(u, v, fold);
+        if (w < width) {
+            vec v = rows->first ? FN(identity)(fold) : FN(load)(row, w, OWN);
+            for (ptrdiff_t k = 0; k < count; k++)
+                v = FN(two)(FN(term)(FN(load_some)(x, at + k * pitch + w, rest, element), fold, p), v, fold);
+            FN(store)(row, w, v, OWN);
+        }
+        if (rest)
+            FN(store)(row, width, FN(identity)(fold), OWN);
     }
-    FN(store)(row, w, v, OWN);
-    FN(store)(row, width, FN(identity)(fold), OWN);
 }
 
 /* The windows that begin at b, one `stride` after the other. */
@@ -90,23 +110,62 @@ INLINE vec FN(windows)(const REAL *b, ptrdiff_t n, ptrdiff_t kernel, ptrdiff_t s
     return v;
 }
 
-/* Slide along the row buffer; the results are row `at` of the output. */
-INLINE void FN(horizontal)(const FN(Sliding) *s, ptrdiff_t at, ptrdiff_t kernel, ptrdiff_t stride, ptrdiff_t dilation, int fold,
-                           int element) {
-    for (ptrdiff_t i = 0; i < s->count; i += LANES) {
-        vec v = FN(windows)(s->row + i * stride, s->count - i, kernel, stride, dilation, fold);
-        if (fold == MEAN)
-            v *= FN(load)(s->inverse, i, OWN);
-        v = FN(root)(v, fold, s->how->p);
-        if (at + i + LANES <= s->room || i + LANES <= s->count)
-            FN(store)(s->y, at + i, v, element);
-        else
-            FN(store_some)(s->y, at + i, v, s->count - i, element);
+/* What a mean is multiplied by along a row where the other axes divide by this. */
+INLINE const REAL *FN(inverse_of)(FN(Sliding) *s, ptrdiff_t divisor) {
+    ptrdiff_t slot = divisor % FN(INVERSES);
+    REAL *inverse = s->inverse + slot * (s->how->tile + LANES);
+    if (divisor != s->inverted[slot])
+        for (ptrdiff_t k = 0; k < s->count; k++)
+            inverse[k] = 1 / ((REAL)divisor * s->columns[k]);
+    s->inverted[slot] = divisor;
+    return inverse;
+}
+
+/* Slide along `rows` row buffers; the results are rows of the output, from `at` on. */
+INLINE void FN(horizontal)(FN(Sliding) *s, ptrdiff_t at, ptrdiff_t rows, ptrdiff_t kernel, ptrdiff_t stride, ptrdiff_t dilation,
+                           int fold, int element) {
+    const Pool *how = s->how;
+    void *y = s->y;
+    int stored = fold == MAX && element == BRAIN ? CHOSEN_BRAIN : element;
+    ptrdiff_t count = s->count, width = s->width, room = s->room;
+    for (ptrdiff_t r = 0; r < rows; r++, at += width) {
+        const REAL *row = s->row + r * how->span, *inverse = fold == MEAN ? FN(inverse_of)(s, s->divisors[r]) : NULL;
+        ptrdiff_t rest = count % LANES, stop = rest && at + count - rest + LANES > room ? count - rest : count, i = 0;
+#define RESULT                                                                                            \
+    vec v = FN(windows)(row + i * stride, count - i, kernel, stride, dilation, fold);                     \
+    v = FN(root)(fold == MEAN ? v * FN(load)(inverse, i, OWN) : v, fold, how->p);
+        for (; i < stop; i += LANES) {
+            RESULT
+            FN(store)(y, at + i, v, stored);
+        }
+        if (i < count) {
+            RESULT
+            FN(store_some)(y, at + i, v, rest, stored);
+        }
+#undef RESULT
     }
 }
 
-/* Get ready for outputs i… of each row: where the buffer lies, its margins, and the divisors along the row. */
-INLINE void FN(place)(FN(Sliding) *s, ptrdiff_t i, int fold) {
+/* The same with the strides and kernels that are common known to the compiler. */
+INLINE void FN(along)(FN(Sliding) *s, ptrdiff_t at, ptrdiff_t rows, int fold, int element) {
+    const PoolAxis *a = &s->how->axis[s->how->axes - 1];
+    ptrdiff_t K = a->kernel, S = a->stride, D = a->dilation;
+    if (D == 1 && S == 2 && K == 2)
+        FN(horizontal)(s, at, rows, 2, 2, 1, fold, element);
+    else if (D == 1 && S == 2 && K == 3)
+        FN(horizontal)(s, at, rows, 3, 2, 1, fold, element);
+    else if (D == 1 && S == 1 && K == 3)
+        FN(horizontal)(s, at, rows, 3, 1, 1, fold, element);
+    else if (D == 1 && S == 2)
+        FN(horizontal)(s, at, rows, K, 2, 1, fold, element);
+    else if (S == 1)
+        FN(horizontal)(s, at, rows, K, 1, D, fold, element);
+    else
+        FN(horizontal)(s, at, rows, K, S, D, fold, element);
+}
+
+/* Get ready for outputs i… of each row: where the buffers lie, their margins, and the divisors along the row. */
+static void FN(place)(FN(Sliding) *s, ptrdiff_t i) {
     const Pool *how = s->how;
     const PoolAxis *a = &how->axis[how->axes - 1];
     s->count = a->out - i < how->tile ? a->out - i : how->tile;
@@ -114,59 +173,66 @@ INLINE void FN(place)(FN(Sliding) *s, ptrdiff_t i, int fold) {
     ptrdiff_t end = s->column + (s->count - 1) * a->stride + (a->kernel - 1) * a->dilation + 1;
     s->from = between(s->column, 0, a->size);
     s->to = between(end, s->from, a->size);
-    for (ptrdiff_t k = 0; k < how->span; k += LANES)
-        FN(store)(s->row, k, FN(identity)(fold), OWN);
-    if (fold == MEAN)
+    s->row = s->rows + (s->column - s->from) % LANES + (s->from > s->column ? LANES : 0);
+    for (ptrdiff_t k = 0; k < how->span * how->rows; k += LANES)
+        FN(store)(s->rows, k, FN(identity)(s->fold), OWN);
+    if (s->fold == MEAN)
         for (ptrdiff_t k = 0; k < s->count; k++)
             s->columns[k] = (REAL)counted(a, i + k, how->padded);
-    s->divisor = -1;
+    for (int k = 0; k < FN(INVERSES); k++)
+        s->inverted[k] = -1;
 }
 
-/* Rows begin..end of the output, all rows of all slabs of all planes in one line. */
-INLINE int FN(slide)(const PoolCall *call, ptrdiff_t begin, ptrdiff_t end, void *scratch, int fold, int element) {
+/* Fold into a row buffer what windows see at places of the outer axes. */
+static void FN(fold_slab)(FN(Sliding) *s, FN(Vertical) vertical, FN(Rows) rows, const ptrdiff_t *tap, ptrdiff_t taps) {
+    ptrdiff_t at = rows.at;
+    if (rows.count == 0 || taps == 0)
+        for (ptrdiff_t w = 0; w < s->to - s->from; w += LANES)
+            FN(store)(rows.into, w, FN(identity)(s->fold), OWN);
+    else
+        for (ptrdiff_t k = 0; k < taps; k++) {
+            rows.at = tap[k] + at, rows.first = k == 0;
+            vertical(s, &rows, 1);
+        }
+}
+
+/* Rows begin..end of the output, all rows of all slabs of all planes in one line: a few rows are folded, then the window
+   slides along them, which is long enough after for the buffers to be read without waiting for the writes. */
+static int FN(slide)(const PoolCall *call, ptrdiff_t begin, ptrdiff_t end, void *scratch, int fold, FN(Vertical) vertical,
+                     FN(Horizontal) along) {
     const Pool *how = call->how;
-    const PoolAxis *high = &how->axis[how->axes - 2], *wide = high + 1;
-    ptrdiff_t *tap = scratch;
-    FN(Sliding) s = {.how = how, .x = call->at[0], .y = call->at[1], .readable = how->planes * how->plane};
-    s.row = (REAL *)((char *)scratch + aligned(how->taps * (ptrdiff_t)sizeof *tap));
-    s.columns = s.row + how->span;
-    s.inverse = s.columns + how->tile + LANES;
-    for (ptrdiff_t i = 0; i < wide->out; i += how->tile) {
-        FN(place)(&s, i, fold);
-        s.room = how->tile < wide->out ? 0 : end * wide->out;
-        Slab slab = {0};
-        for (ptrdiff_t r = begin; r < end; r++) {
-            ptrdiff_t o = r % high->out;
-            if (r == begin || o == 0)
-                slab = slab_of(how, r / high->out, tap, NULL);
-            Taps t = inside(high, o);
-            if (t.begin == t.end || slab.taps == 0)
-                for (ptrdiff_t w = 0; w < s.to - s.from; w += LANES)
-                    FN(store)(s.row + (s.from - s.column), w, FN(identity)(fold), OWN);
-            else
-                for (ptrdiff_t k = 0; k < slab.taps; k++)
-                    FN(vertical)(&s, tap[k] + t.start * high->pitch + s.from, high->dilation * high->pitch, t.end - t.begin, k == 0,
-                                 fold, element);
-            if (fold == MEAN) {
-                ptrdiff_t divisor = slab.counted * counted(high, o, how->padded);
-                if (divisor != s.divisor)
-                    for (ptrdiff_t k = 0; k < s.count; k++)
-                        s.inverse[k] = 1 / ((REAL)divisor * s.columns[k]);
-                s.divisor = divisor;
+    const PoolAxis high = how->axis[how->axes - 2], wide = how->axis[how->axes - 1];
+    ptrdiff_t *tap = scratch, tile = how->tile, span = how->span, padded = how->padded;
+    FN(Rows) list[POOL_ROWS];
+    FN(Sliding) s = {.how = how, .x = call->at[0], .y = call->at[1], .fold = fold, .readable = how->planes * how->plane,
+                     .width = wide.out, .step = high.dilation * high.pitch};
+    s.next = s.readable * (ptrdiff_t)sizeof(REAL) > FAR ? high.stride * high.pitch : 0;
+    s.rows = (REAL *)((char *)scratch + aligned(how->taps * (ptrdiff_t)sizeof *tap));
+    s.columns = s.rows + span * how->rows;
+    s.inverse = s.columns + tile;
+    for (ptrdiff_t i = 0; i < wide.out; i += tile) {
+        ptrdiff_t n = begin / high.out, o = begin % high.out;
+        Slab slab = slab_of(how, n, tap, NULL);
+        FN(place)(&s, i);
+        s.room = tile < wide.out ? 0 : end * wide.out;
+        REAL *first = s.row + (s.from - s.column);
+        for (ptrdiff_t r = begin, rows; r < end; r += rows) {
+            rows = end - r < how->rows ? end - r : how->rows;
+            FN(Rows) *next = list;
+            for (ptrdiff_t k = 0; k < rows; k++, o++) {
+                if (o == high.out)
+                    slab = slab_of(how, ++n, tap, NULL), o = 0;
+                Taps t = inside(&high, o);
+                *next = (FN(Rows)){first + k * span, tap[0] + t.start * high.pitch + s.from, t.end - t.begin, 1};
+                if (fold == MEAN)
+                    s.divisors[k] = slab.counted * (padded ? counted(&high, o, 1) : next->count);
+                if (slab.taps == 1 && next->count)
+                    next++;
+                else
+                    FN(fold_slab)(&s, vertical, (FN(Rows)){next->into, next->at - tap[0], next->count, 1}, tap, slab.taps);
             }
-            ptrdiff_t at = r * wide->out + i, K = wide->kernel, S = wide->stride, D = wide->dilation;
-            if (D == 1 && S == 2 && K == 2)
-                FN(horizontal)(&s, at, 2, 2, 1, fold, element);
-            else if (D == 1 && S == 2 && K == 3)
-                FN(horizontal)(&s, at, 3, 2, 1, fold, element);
-            else if (D == 1 && S == 1 && K == 3)
-                FN(horizontal)(&s, at, 3, 1, 1, fold, element);
-            else if (D == 1 && S == 2)
-                FN(horizontal)(&s, at, K, 2, 1, fold, element);
-            else if (S == 1)
-                FN(horizontal)(&s, at, K, 1, D, fold, element);
-            else
-                FN(horizontal)(&s, at, K, S, D, fold, element);
+            vertical(&s, list, next - list);
+            along(&s, r * wide.out + i, rows);
         }
     }
     return 0;

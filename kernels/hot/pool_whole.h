@@ -27,17 +27,6 @@ INLINE vec FN(folded)(const void *x, ptrdiff_t at, ptrdiff_t n, ptrdiff_t readab
     return sum;
 }
 
-/* The lanes of a vector as one number. */
-INLINE REAL FN(across)(vec v, int fold) {
-    vec u = v;
-    for (int half = LANES / 2; half; half /= 2) {
-        for (int i = 0; i < half; i++)
-            u[i] = v[i + half];
-        v = FN(two)(u, v, fold);
-    }
-    return v[0];
-}
-
 INLINE int FN(whole)(const PoolCall *call, ptrdiff_t begin, ptrdiff_t end, void *scratch, int fold, int element) {
     const Pool *how = call->how;
     const void *x = call->at[0];
@@ -45,10 +34,10 @@ INLINE int FN(whole)(const PoolCall *call, ptrdiff_t begin, ptrdiff_t end, void 
     (void)scratch;
     for (ptrdiff_t c = begin; c < end; c += LANES) {
         ptrdiff_t some = end - c < LANES ? end - c : LANES;
-        REAL result[LANES] = {0};
-        for (ptrdiff_t k = 0; k < some; k++)
-            result[k] = FN(across)(FN(folded)(x, (c + k) * n, n, readable, fold, how->p, element), fold);
-        vec v = FN(load)(result, 0, OWN);
+        vec planes[LANES];
+        for (ptrdiff_t k = 0; k < LANES; k++)
+            planes[k] = k < some ? FN(folded)(x, (c + k) * n, n, readable, fold, how->p, element) : FN(identity)(fold);
+        vec v = FN(folded_lanes)(planes, fold);
         if (fold == MEAN)
             v /= FN(all)((REAL)n);
         FN(store_some)(call->at[1], c, FN(root)(v, fold, how->p), some, element);
