@@ -31,9 +31,12 @@
     static void along_##fold##_##element(Sliding_##real *s, ptrdiff_t at, ptrdiff_t n) {                       \
         along_##real(s, at, n, fold, element);                                                                 \
     }                                                                                                          \
+    static void pairs_##fold##_##element(Sliding_##real *s, ptrdiff_t at, ptrdiff_t n) {                       \
+        pairs_##real(s, at, n, fold, element);                                                                 \
+    }                                                                                                          \
     static int slide_##fold##_##element(const void *call, ptrdiff_t begin, ptrdiff_t end, void *scratch) {     \
         return slide_##real(call, begin, end, scratch, fold, vertical_##fold##_##element,                      \
-                            along_##fold##_##element);                                                         \
+                            along_##fold##_##element, pairs_##fold##_##element);                               \
     }
 #define WHOLE(real, fold, element)                                                                             \
     static int whole_##fold##_##element(const void *call, ptrdiff_t begin, ptrdiff_t end, void *scratch) {     \

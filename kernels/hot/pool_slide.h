@@ -3,6 +3,12 @@
 
 enum { FN(INVERSES) = 8 }; /* how many divisors a task has at hand */
 
+/* Some rows of the input that are folded into a row buffer, beside what is there or as the first. */
+typedef struct FN(Rows) {
+    REAL *into;
+    ptrdiff_t at, count, first;
+} FN(Rows);
+
 /* What a task knows of the rows it is at. */
 typedef struct FN(Sliding) {
     const Pool *how;
@@ -14,16 +20,11 @@ typedef struct FN(Sliding) {
     ptrdiff_t column, from, to;            /* columns of the input in a buffer */
     ptrdiff_t count, width;                /* outputs that a buffer serves, and those of a whole row */
     ptrdiff_t readable, room;              /* where the input ends, and how far the output may be written */
+    const FN(Rows) *list;                  /* the rows of a block, where no buffer is needed */
     ptrdiff_t step, next;                  /* from one row under a window to the next; how much the next windows add */
     ptrdiff_t divisors[POOL_ROWS];         /* what the other axes divide by, for each row buffer */
     ptrdiff_t inverted[FN(INVERSES)];      /* and for each row of `inverse` */
 } FN(Sliding);
-
-/* Some rows of the input that are folded into a row buffer, beside what is there or as the first. */
-typedef struct FN(Rows) {
-    REAL *into;
-    ptrdiff_t at, count, first;
-} FN(Rows);
 
 typedef void (*FN(Vertical))(const FN(Sliding) *s, const FN(Rows) *rows, ptrdiff_t n);
 typedef void (*FN(Horizontal))(FN(Sliding) *s, ptrdiff_t at, ptrdiff_t n);
@@ -146,7 +147,35 @@ INLINE void FN(horizontal)(FN(Sliding) *s, ptrdiff_t at, ptrdiff_t rows, ptrdiff
     }
 }
 
-/* The same with the strides and kernels that are common known to the compiler. */
+/* Windows two wide and two apart that lie inside the input: pairs of columns, which need no row buffers. */
+INLINE void FN(pairs)(FN(Sliding) *s, ptrdiff_t at, ptrdiff_t n, int fold, int element) {
+    const void *x = s->x;
+    void *y = s->y;
+    int stored = fold == MAX && element == BRAIN ? CHOSEN_BRAIN : element;
+    double p = s->how->p;
+    ptrdiff_t count = s->count, pitch = s->step;
+    for (ptrdiff_t r = 0; r < n; r++, at += s->width) {
+        const FN(Rows) rows = s->list[r];
+        const REAL *inverse = fold == MEAN ? FN(inverse_of)(s, s->divisors[r]) : NULL;
+        if (s->next)
+            ahead(x, rows.at + rows.count * pitch, s->next, element);
+        for (ptrdiff_t i = 0; i < count; i += LANES) {
+            if (i + LANES > count)
+                i = count - LANES;
+#define TERM(k, w) FN(term)(FN(load)(x, rows.at + 2 * i + (w) + (k) * pitch, element), fold, p)
+            vec a = TERM(0, 0), b = TERM(0, LANES);
+            for (ptrdiff_t k = 1; k < rows.count; k++) {
+                a = FN(two)(TERM(k, 0), a, fold);
+                b = FN(two)(TERM(k, LANES), b, fold);
+            }
+#undef TERM
+            vec v = FN(ordered)(FN(two)(FN(evens)(a, b), FN(odds)(a, b), fold));
+            FN(store)(y, at + i, FN(root)(fold == MEAN ? v * FN(load)(inverse, i, OWN) : v, fold, p), stored);
+        }
+    }
+}
+
+/* Slide along row buffers, with the kernels and strides that are common known to the compiler. */
 INLINE void FN(along)(FN(Sliding) *s, ptrdiff_t at, ptrdiff_t rows, int fold, int element) {
     const PoolAxis *a = &s->how->axis[s->how->axes - 1];
     ptrdiff_t K = a->kernel, S = a->stride, D = a->dilation;
@@ -199,7 +228,7 @@ static void FN(fold_slab)(FN(Sliding) *s, FN(Vertical) vertical, FN(Rows) rows, 
 /* Rows begin..end of the output, all rows of all slabs of all planes in one line: a few rows are folded, then the window
    slides along them, which is long enough after for the buffers to be read without waiting for the writes. */
 static int FN(slide)(const PoolCall *call, ptrdiff_t begin, ptrdiff_t end, void *scratch, int fold, FN(Vertical) vertical,
-                     FN(Horizontal) along) {
+                     FN(Horizontal) along, FN(Horizontal) pairs) {
     const Pool *how = call->how;
     const PoolAxis high = how->axis[how->axes - 2], wide = how->axis[how->axes - 1];
     ptrdiff_t *tap = scratch, tile = how->tile, span = how->span, padded = how->padded;
@@ -215,6 +244,8 @@ static int FN(slide)(const PoolCall *call, ptrdiff_t begin, ptrdiff_t end, void 
         Slab slab = slab_of(how, n, tap, NULL);
         FN(place)(&s, i);
         s.room = tile < wide.out ? 0 : end * wide.out;
+        int paired = wide.kernel == 2 && wide.stride == 2 && wide.dilation == 1 && s.count >= LANES && s.column >= 0
+                     && s.column + 2 * s.count <= wide.size;
         REAL *first = s.row + (s.from - s.column);
         for (ptrdiff_t r = begin, rows; r < end; r += rows) {
             rows = end - r < how->rows ? end - r : how->rows;
@@ -231,8 +262,13 @@ static int FN(slide)(const PoolCall *call, ptrdiff_t begin, ptrdiff_t end, void 
                 else
                     FN(fold_slab)(&s, vertical, (FN(Rows)){next->into, next->at - tap[0], next->count, 1}, tap, slab.taps);
             }
-            vertical(&s, list, next - list);
-            along(&s, r * wide.out + i, rows);
+            s.list = list;
+            if (paired && next == list + rows)
+                pairs(&s, r * wide.out + i, rows);
+            else {
+                vertical(&s, list, next - list);
+                along(&s, r * wide.out + i, rows);
+            }
         }
     }
     return 0;

@@ -1,12 +1,14 @@
 /* Planes, each folded to one element. Included once for each kind of number, after pool_fold.h. */
 
-enum { FN(BLOCK) = 64 * 4 * LANES }; /* sums are added up in blocks: their error grows with a block's length, not a plane's */
+/* Sums are added up in blocks, and blocks in pairs: their error grows with the logarithm of a plane's length. */
+enum { FN(BLOCK) = 64 * 4 * LANES };
 
 /* One vector that holds the fold of `n` elements from `at` on in its lanes. */
 INLINE vec FN(folded)(const void *x, ptrdiff_t at, ptrdiff_t n, ptrdiff_t readable, int fold, double p, int element) {
-    vec sum = FN(identity)(fold);
+    vec sum = FN(identity)(fold), halves[8 * sizeof n];
     ptrdiff_t i = 0;
-    while (i + LANES <= n) {
+    int depth = 0;
+    for (size_t blocks = 1; i + LANES <= n; blocks++) {
         ptrdiff_t stop = n - i < FN(BLOCK) ? n : i + FN(BLOCK);
         vec none = FN(identity)(fold), part[4] = {none, none, none, none};
 #define TERM(k) FN(term)(FN(load)(x, at + i + (k) * LANES, element), fold, p)
@@ -17,8 +19,16 @@ INLINE vec FN(folded)(const void *x, ptrdiff_t at, ptrdiff_t n, ptrdiff_t readab
             part[0] = FN(two)(TERM(0), part[0], fold);
 #undef TERM
         vec block = FN(two)(FN(two)(part[0], part[1], fold), FN(two)(part[2], part[3], fold), fold);
-        sum = FN(two)(block, sum, fold);
+        if (n <= FN(BLOCK)) {
+            sum = block;
+            break;
+        }
+        for (size_t pairs = blocks; pairs % 2 == 0; pairs /= 2)
+            block = FN(two)(halves[--depth], block, fold);
+        halves[depth++] = block;
     }
+    while (depth)
+        sum = FN(two)(halves[--depth], sum, fold);
     if (i < n) {
         vec last = at + i + LANES <= readable ? FN(load)(x, at + i, element) : FN(load_some)(x, at + i, n - i, element);
         vec rest = FN(first)(FN(term)(last, fold, p), n - i, FN(identity)(fold));
