@@ -179,3 +179,12 @@ def test_the_baseline_gives_the_same_answers():
     here = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
     done = subprocess.run(here, env={**os.environ, "INTERP_ISA": "baseline"}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_beta_of_zero_leaves_the_third_matrix_unread(dtype):
+    """As in BLAS, PyTorch and onnxruntime."""
+    a, b = drawn((3, 4), dtype), drawn((4, 5), dtype, 1)
+    y = np.empty((3, 5), dtype)
+    matmul.gemm_.run(a, b, np.full(5, np.nan, dtype), alpha=1.0, beta=0.0, transA=0, transB=0, constant=never, out=y)(1)
+    held(y, (a, b), dtype)

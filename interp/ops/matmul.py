@@ -77,8 +77,10 @@ def gemm_(A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None, *, alpha: f
           constant: Callable, out: np.ndarray, broadcast: int = 1) -> Any:
     """``alpha * A @ B + beta * C``, either factor transposed where asked; a constant B is packed once.
 
+    With a beta of 0 C is not looked at, so that NaN and infinity in it do not count, as in BLAS.
     Whole numbers are scaled in double, and what that leaves after the point is cut off.
     """
+    C = C if beta else None
     if A.dtype.kind in "iu":
         return Later(_whole_gemm(alpha, beta, transA, transB), A, B, *(() if C is None else (C,)), out)
     packed = constant(gemm.Packed.turned if transB else gemm.Packed, B)
