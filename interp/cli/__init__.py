@@ -5,8 +5,9 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
-from interp.cli.arguments import parse
+from interp.cli.arguments import parse, visible
 from interp.errors import InterpError, RunError, UsageError
 
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal, as shells count
@@ -15,6 +16,7 @@ INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal, as shel
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit codes are 0 ok, 1 a check failed, else those of `interp.errors`."""
     words = list(sys.argv[1:] if argv is None else argv)
+    open_streams()
     try:
         args = parse(words)
         code = import_module(f"interp.cli.{args.command}").main(args)
@@ -33,6 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return failed(problem)
 
 
+def open_streams() -> None:
+    """Write to nowhere where the caller closed a stream, and escape what its encoding lacks."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")
+    sys.stderr = sys.stderr or open(os.devnull, "w")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def failed(problem: Exception) -> int:
     """One line on stderr, and the exit code."""
     if isinstance(problem, InterpError):
@@ -41,5 +51,5 @@ def failed(problem: Exception) -> int:
         text, code = f"{problem.filename or 'file'}: {problem.strerror or problem}", UsageError.exit_code
     else:
         text, code = f"{type(problem).__name__}: {problem}; --traceback shows where", RunError.exit_code
-    print("interp: error:", "; ".join(filter(None, (part.strip() for part in text.splitlines()))), file=sys.stderr)
+    print("interp: error:", visible("; ".join(filter(None, (part.strip() for part in text.splitlines())))), file=sys.stderr)
     return code

@@ -53,6 +53,11 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f"known: {', '.join(known) or 'none'}"
 
 
+def visible(text: str) -> str:
+    """A text whose control characters are escaped, so that a model's names cannot drive a terminal."""
+    return "".join(c if c.isprintable() or c in " \n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command; `.command` is its name."""
     words = ["--json=-" if w == "--json" else w for w in words]
@@ -225,6 +230,8 @@ def low_high(text: str) -> tuple[float, float]:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form LO:HI") from None
     if not low <= high:
         raise argparse.ArgumentTypeError(f"{text}: the low end comes first")
+    if not high - low < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is too wide")
     return low, high
 
 

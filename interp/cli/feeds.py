@@ -129,12 +129,13 @@ def _made(value: Any, shape: tuple[int, ...], settings: specs.Settings) -> Feed:
     if not value.type.startswith("tensor("):
         raise InputError(f"{value.name} is a {value.type}, which cannot be made; give it with -i {value.name}=FILE.pb")
     dtype = specs.dtype_of(value)
-    if value.name.endswith("_mask"):
-        return Feed(value.name, np.ones(shape, dtype), "ones")
-    if value.name.endswith("_ids"):
-        return Feed(value.name, np.zeros(shape, dtype), "zeros")
-    if dtype.kind == "O":
-        return Feed(value.name, np.full(shape, "", object), "empty strings")
+    with specs.making(shape):
+        if value.name.endswith("_mask"):
+            return Feed(value.name, np.ones(shape, dtype), "ones")
+        if value.name.endswith("_ids"):
+            return Feed(value.name, np.zeros(shape, dtype), "zeros")
+        if dtype.kind == "O":
+            return Feed(value.name, np.full(shape, "", object), "empty strings")
     return Feed(value.name, specs.random(dtype, shape, settings), settings.said())
 
 

@@ -100,7 +100,7 @@ def module_of(text: str) -> ModuleType:
         return module
     except interp.InterpError:
         raise
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise UsageError(f"--kernels {text}: {type(problem).__name__}: {problem}") from problem
 
 

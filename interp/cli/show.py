@@ -11,6 +11,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from interp.cli.arguments import visible
+
 BYTES = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 COUNTS = (("G", 10**9), ("M", 10**6), ("k", 10**3))
 
@@ -28,7 +30,7 @@ class Printer:
 
     def line(self, *parts: str | tuple[str, str]) -> None:
         """One line; a part is a text, or a text and its style."""
-        pairs = [(p, "") if isinstance(p, str) else p for p in parts]
+        pairs = [(visible(text), style) for text, style in ((p, "") if isinstance(p, str) else p for p in parts)]
         if self.console is None:
             print("".join(text for text, _ in pairs).rstrip(), file=self.stream)
             return

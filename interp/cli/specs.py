@@ -6,6 +6,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -62,9 +63,9 @@ def read(text: str, value: Any, shape: Shape, settings: Settings, whole: Callabl
         known = None if shape is None else tuple(d for d in shape if d is not None)
         return _generated(text, dtype_of(value), known if known is not None and known == shape else whole(), settings)
     name, bracket, rest = text.partition("[")
-    if bracket and (name in SHORT or name in ELEMENTS):
+    if bracket and rest.endswith("]") and (name in SHORT or name in ELEMENTS):
         dtype = ELEMENTS[SHORT.get(name, name)].dtype
-        return random(dtype, sizes("[" + rest), settings), settings.said()
+        return random(dtype, _said(sizes, "[" + rest), settings), settings.said()
     return _literal(text, value, shape), "literal"
 
 
@@ -80,24 +81,41 @@ def _file(text: str) -> tuple[Path | None, str | None]:
 def _generated(text: str, dtype: np.dtype, shape: tuple[int, ...], settings: Settings) -> tuple[np.ndarray, str]:
     word, _, limits = text.partition(":")
     if word == "rand":
-        low_and_high = _limits(limits) if limits else settings.limits
+        low_and_high = _said(low_high, limits) if limits else settings.limits
         return random(dtype, shape, settings, low_and_high), settings.said()
     if dtype.kind == "O":
         raise InputError(f"{text} makes numbers, the input takes strings; give a literal such as [\"a\", \"b\"]")
-    if text == "arange":
-        return np.arange(int(np.prod(shape))).astype(dtype).reshape(shape), text
-    return np.full(shape, text == "ones", dtype), text
+    with making(shape):
+        if text == "arange":
+            return np.arange(prod(shape)).astype(dtype).reshape(shape), text
+        return np.full(shape, text == "ones", dtype), text
 
 
-def _limits(text: str) -> tuple[float, float]:
+def _said(kind: Callable[[str], Any], text: str) -> Any:
     try:
-        return low_high(text)
+        return kind(text)
     except ArgumentTypeError as problem:
-        raise UsageError(f"rand:{text}: {problem}") from None
+        raise UsageError(f"{text}: {problem}") from None
 
 
 def random(dtype: np.dtype, shape: tuple[int, ...], settings: Settings, limits: tuple[float, float] | None = None) -> np.ndarray:
     """Uniform numbers: 0 to 1, all of a byte, or between the limits (whole numbers: both included)."""
+    with making(shape):
+        return _random(dtype, shape, settings, limits)
+
+
+@contextmanager
+def making(shape: Sequence[int]) -> Iterator[None]:
+    """An array too large for this machine is bad input."""
+    try:
+        yield
+    except (MemoryError, ValueError) as problem:
+        if isinstance(problem, InputError):
+            raise
+        raise InputError(f"an array of shape {list(shape)} cannot be made: {problem}") from problem
+
+
+def _random(dtype: np.dtype, shape: tuple[int, ...], settings: Settings, limits: tuple[float, float] | None) -> np.ndarray:
     low, high = limits or settings.limits or (0, 1)
     if dtype.kind == "O":
         raise InputError("strings cannot be random; give a literal such as [\"a\", \"b\"]")
@@ -109,13 +127,14 @@ def random(dtype: np.dtype, shape: tuple[int, ...], settings: Settings, limits: 
         if not np.iinfo(dtype).min <= low <= high <= min(np.iinfo(dtype).max, np.iinfo(np.int64).max):
             raise UsageError(f"{low:g}:{high:g} is more than {dtype.name} holds")
         return settings.rng.integers(round(low), round(high), shape, np.int64, endpoint=True).astype(dtype)
-    return settings.rng.uniform(low, high, shape).astype(dtype)
+    with np.errstate(over="ignore"):
+        return settings.rng.uniform(low, high, shape).astype(dtype)
 
 
 def _literal(text: str, value: Any, shape: Shape) -> np.ndarray:
     try:
         parsed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(f"{value.name}={text}: neither a file ({', '.join(FILES)}) nor zeros, ones, arange, rand, f32[1,3] "
                          f"or a literal such as [1,2,3]; {nearest(text, ['zeros', 'ones', 'arange', 'rand'])}") from None
     return converted(parsed, value, shape)
@@ -145,7 +164,7 @@ def _reading(path: Path) -> Iterator[None]:
         raise
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or problem}") from problem
-    except (ValueError, EOFError, BadZipFile) as problem:
+    except (ValueError, EOFError, BadZipFile, MemoryError, RecursionError) as problem:
         raise InputError(f"{path}: {problem}") from problem
 
 
@@ -178,9 +197,21 @@ def _protobuf(path: Path, kind: str) -> Any:
     proto = message()
     try:
         proto.ParseFromString(path.read_bytes())
+        if any(tensor.external_data for tensor in _tensors(proto)):
+            raise InputError(f"{path}: its values lie in another file, which is not followed")
         return convert(proto)
     except (DecodeError, TypeError) as problem:
         raise InputError(f"{path} is not a {message.__name__}: {problem}") from problem
+
+
+def _tensors(proto: Any) -> Iterator[Any]:
+    """Every TensorProto in a message."""
+    if proto.DESCRIPTOR.name == "TensorProto":
+        yield proto
+    for field, held in proto.ListFields():
+        if field.message_type is not None:
+            for inner in [held] if hasattr(held, "ListFields") else held:
+                yield from _tensors(inner)
 
 
 def _text(path: Path, value: Any, shape: Shape) -> np.ndarray:
