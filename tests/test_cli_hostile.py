@@ -1,15 +1,17 @@
 """The command line against files that lie, specs that make no sense, closed streams and names with control characters."""
 import os
 import pickle
+import struct
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
 from onnx import TensorProto
 
 from . import test_cli
-from .test_cli import DIGITS, ROOT, interp, refused
+from .test_cli import DIGITS, ROOT, SEVEN, interp, refused
 
 identity = test_cli.identity
 
@@ -51,6 +53,17 @@ class Trap:
 @pytest.mark.parametrize("spec", ["f32[2,-1]", "f32[a]", "rand:-inf:inf", "rand:-1e308:1e308"])
 def test_specs_that_make_no_sense_are_usage_errors(identity, spec):
     refused(2, identity(TensorProto.FLOAT, ["N"]), "-i", spec)
+
+
+def test_images_that_are_too_large_or_divided_by_nothing_are_refused(identity, tmp_path):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    header = struct.pack(">IIBBBBB", 200_000, 200_000, 8, 2, 0, 0, 0)
+    (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")))
+    copy = identity(TensorProto.FLOAT, [1, 1, "H", "W"])
+    assert "bomb" in refused(5, copy, "-i", tmp_path / "bomb.png")
+    assert "no image" in refused(2, copy, "-i", SEVEN, "--resize=99999999x99999999")
+    assert "--std" in refused(2, copy, "-i", SEVEN, "--std", "0")
 
 
 def test_a_bracket_left_open_is_no_shape(identity):

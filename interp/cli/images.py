@@ -53,11 +53,16 @@ def opened(path: Path, mode: str, name: str, wanted: tuple[int | None, int | Non
             image = image.convert(mode)
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or 'not an image that pillow can read'}") from problem
+    except Exception as problem:  # each format's decoder raises errors of its own
+        raise InputError(f"{path}: pillow cannot read it: {problem}") from problem
     if resize is not None:
         height, width = resize or wanted
         if height is None or width is None:
             raise UsageError(f"--resize: {name} has no size of its own; say which, as in --resize 224x224")
-        image = image.resize((width, height), Image.Resampling.BILINEAR)
+        try:
+            image = image.resize((width, height), Image.Resampling.BILINEAR)
+        except (MemoryError, ValueError):
+            raise UsageError(f"--resize: no image can have {height}x{width} pixels") from None
     elif any(w not in (None, had) for w, had in zip(wanted, (image.height, image.width), strict=True)):
         due = "x".join("any" if w is None else str(w) for w in wanted)
         raise InputError(f"{path} is {image.height}x{image.width} pixels, {name} takes {due}; --resize scales it")
@@ -75,4 +80,6 @@ def normalized(pixels: np.ndarray, dtype: np.dtype, name: str, settings: Setting
     for option, given in (("--mean", settings.mean), ("--std", settings.std)):
         if len(given) not in (1, pixels.shape[-1]):
             raise UsageError(f"{option} has {len(given)} numbers, the image {pixels.shape[-1]} channels")
+    if 0 in settings.std:
+        raise UsageError("--std: nothing can be divided by 0")
     return ((pixels / 255 - np.array(settings.mean)) / np.array(settings.std)).astype(dtype)
