@@ -56,20 +56,15 @@ def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Co
         raise ValueError(f"the result would take more than {most} bytes")
     given = extras(node, constant)
     if "out" not in node.op.wants:
-        made = [apart(m, arrays) for m in results(node.op.run(*arrays, **attributes, **given))[:len(node.outputs)]]
+        made = [apart(m, arrays) for m in results(node.op.run(*arrays, **attributes, **given), len(node.outputs))]
         shape = numbers(facts[0].shape)
-        if len(made) < len(node.outputs):
-            raise ValueError(f"it gave {len(made)} results where the node has {len(node.outputs)}")
         return [made[0].reshape(shape)] if node.op.view is not None and shape is not None else made
     outs = buffers(node, facts)
     arrays = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in arrays]  # as programs hand them over
     made = node.op.run(*arrays, **attributes, **given, out=outs if outs is None or node.schema.several else outs[0])(threads)
     if outs is not None:
         return outs
-    given_back = [apart(m, arrays) for m in results(made)]
-    if len(given_back) < len(node.outputs):
-        raise ValueError(f"it gave {len(given_back)} results where the node has {len(node.outputs)}")
-    return given_back
+    return [apart(m, arrays) for m in results(made, len(node.outputs))]
 
 
 def apart(made: Any, arrays: Arrays) -> Any:
@@ -96,9 +91,12 @@ def fact_of(value: Any) -> Fact:
     return Fact(type_of(value), None, value)
 
 
-def results(made: Any) -> list[Any]:
-    """What a function returned, as a list: a tuple is several outputs, anything else is one."""
-    return [np.asarray(m) if isinstance(m, np.generic) else m for m in (made if isinstance(made, tuple) else (made,))]
+def results(made: Any, due: int) -> list[Any]:
+    """What a function returned, as a list of as many as are due: a tuple is several outputs, anything else is one."""
+    found = made if isinstance(made, tuple) else (made,)
+    if len(found) < due:
+        raise ValueError(f"it gave {len(found)} results where the node has {due}")
+    return [np.asarray(m, m.dtype.newbyteorder("=")) if isinstance(m, np.ndarray | np.generic) else m for m in found[:due]]
 
 
 def numbers(shape: Sequence[Size] | None) -> tuple[int, ...] | None:

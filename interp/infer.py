@@ -59,14 +59,23 @@ def output_facts(node: Node, facts: Sequence[Fact | None], scopes: dict[str, Sco
     if node.op.shape is not None and not any(f and f.shape is None and f.type.startswith(("tensor", UNKNOWN)) for f in facts):
         try:
             counted = {"outputs": len(node.outputs)} if node.op.counted else {}
-            found = list(node.op.shape(*facts, **{**node.attributes, **scopes, **counted}))
+            found = [f if isinstance(f, Fact) else sizes(f) for f in
+                     node.op.shape(*facts, **{**node.attributes, **scopes, **counted})]
         except InterpError:
             raise
-        except (ValueError, TypeError, IndexError, KeyError, ArithmeticError) as e:
+        except Exception as e:
             raise ModelError(f"{label(node)}: {e}") from e
     found += [None] * (len(node.outputs) - len(found))
     return [f if isinstance(f, Fact) else Fact(_type(node, i, constraints, hints or {}), f, _viewed(node, f, facts))
             for i, f in enumerate(found[:len(node.outputs)])]
+
+
+def sizes(shape: Any) -> tuple[Size, ...] | None:
+    """What a shape rule says of one output, if it is a shape."""
+    found = None if shape is None else tuple(int(n) if isinstance(n, np.integer) else n for n in shape)
+    if found is not None and not all(isinstance(n, int | Dim) for n in found):
+        raise ValueError(f"its shape rule gives {shape!r}, which is no tuple of sizes")
+    return found
 
 
 def _type(node: Node, i: int, constraints: dict[str, str], hints: dict[str, Value]) -> str:

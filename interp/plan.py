@@ -14,7 +14,7 @@ from .errors import InterpError, RunError
 from .graph import Node
 from .infer import Scope, label
 from .kernels.program import Cancel, Cell, Program
-from .kernels.step import Later, copied
+from .kernels.step import Later, Step, copied
 from .types import DTYPE
 
 OBJECT = np.dtype(object)
@@ -151,7 +151,7 @@ class Plan:
             return partial(put_off, partial(call, node, attributes=attributes, constant=self.settings.constant))
         given = extras(node, self.settings.constant)
         if "out" not in node.op.wants:
-            return partial(put_off, lambda arrays: results(node.op.run(*arrays, **attributes, **given)))
+            return partial(put_off, lambda arrays: results(node.op.run(*arrays, **attributes, **given), len(node.outputs)))
         several = node.schema.several
         return lambda arrays, outs: node.op.run(*arrays, **attributes, **given, out=outs if several else outs[0])
 
@@ -255,7 +255,10 @@ class Plan:
         steps = []
         for make, node in self.calls:
             try:
-                steps.append(make([memory[i] for i in node.inputs], [memory[o] for o in node.outputs]))
+                made = make([memory[i] for i in node.inputs], [memory[o] for o in node.outputs])
+                if not isinstance(made, Step | Later):
+                    raise ValueError(f"it was given the buffers to fill and returned no step but {type(made).__name__}")
+                steps.append(made)
             except InterpError:
                 raise
             except Exception as e:

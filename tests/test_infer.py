@@ -134,12 +134,12 @@ def test_a_shape_rule_that_fails_names_the_node():
         session("m (float[N] x) => (float[N] y) { [mine] y = toys.Broken(x) }", broken)
 
 
-def test_a_rule_that_divides_by_zero_is_named():
-    @interp.op("Divided", domain="toys", shape=lambda x: [(x.shape[0] // 0,)])
-    def divided(x):
-        return x
-    with pytest.raises(interp.ModelError, match="mine.*zero"):
-        session("m (float[4] x) => (float[N] y) { [mine] y = toys.Divided(x) }", divided)
+@pytest.mark.parametrize("rule, told", [(lambda x: [(x.shape[0] // 0,)], "zero"), (lambda x: [(2.5,)], "no tuple of sizes"),
+                                        (lambda x: "ab", "no tuple of sizes"), (lambda x: None, "not iterable")])
+def test_a_rule_that_gives_no_shape_is_named(rule, told):
+    odd = interp.op("Odd", domain="toys", shape=rule)(lambda x: x)
+    with pytest.raises(interp.ModelError, match=f"mine.*{told}"):
+        session("m (float[4] x) => (float[N] y) { [mine] y = toys.Odd(x) }", odd)
 
 
 def test_an_operator_without_a_rule_leaves_the_size_to_the_run():

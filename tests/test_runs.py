@@ -85,6 +85,31 @@ def test_fewer_results_than_outputs_are_an_error():
         session(text).run(None, {"x": floats(0, 3), "c": np.array(True)})
 
 
+@pytest.mark.parametrize("rule", [lambda x: [x.shape], lambda x: [None]], ids=["known", "unknown"])
+@pytest.mark.parametrize("function, told", [(lambda x: (), "gave 0 results"), (lambda x: None, "Relu|announced")])
+def test_a_function_without_results_is_an_error(rule, function, told):
+    nothing = interp.op("Nothing", domain="toys", shape=rule)(function)
+    s = session("m (float[N] x) => (float[N] y) { a = toys.Nothing(x) y = Relu(a) }", nothing)
+    with pytest.raises(interp.InterpError, match=told):
+        s.run(None, {"x": floats(0, 3)})
+
+
+@pytest.mark.parametrize("rule", [lambda x: [x.shape], lambda x: [None]], ids=["known", "unknown"])
+def test_results_in_another_byte_order_are_turned(rule):
+    turned = interp.op("Turned", domain="toys", shape=rule)(lambda x: x.astype(x.dtype.newbyteorder()))
+    s = session("m (float[N] x) => (float[N] y) { a = toys.Turned(x) y = Relu(a) }", turned)
+    np.testing.assert_array_equal(s.run(None, {"x": floats(1, 3)})[0], floats(1, 3))
+
+
+@pytest.mark.parametrize("given", [None, 7, lambda threads: None])
+def test_a_function_that_returns_no_step_is_named(given):
+    @interp.op("Stepless", domain="toys", shape=lambda x: [x.shape])
+    def stepless(x, *, out):
+        return given
+    with pytest.raises(interp.RunError, match="mine.*returned no step but"):
+        session("m (float[N] x) => (float[N] y) { [mine] y = toys.Stepless(x) }", stepless).run(None, {"x": floats(0, 3)})
+
+
 def test_a_size_below_zero_names_the_node():
     @interp.op("Shorter", domain="toys", shape=lambda x: [(x.shape[0] - 3,)])
     def shorter(x):
