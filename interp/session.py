@@ -138,15 +138,15 @@ class Session:
                 raise UsageError(f"the model has no output {name}; it gives {listed(self.outputs)}"
                                  + nearest(name, declared_outputs))
         key = frozenset(feeds) - set(self._names), None if names is None else tuple(names)
-        if key not in self._variants:
+        found = self._variants.get(key)
+        if found is None:
             graph = self._read(key[0])
             if names is not None:
                 graph.outputs = [declared_outputs[n] for n in names]
-            made = self._variants[key] = self._planned(graph)
+            found = self._variants[key] = self._planned(graph)
             for old in list(self._variants)[:-KEPT]:
                 self._variants.pop(old, None)
-            return made
-        return self._variants[key]
+        return found
 
     def _observed(self, body: Body, arrays: list[Any]) -> list[Any]:
         """Run node by node, and tell the observers of each."""
