@@ -13,7 +13,7 @@ from setuptools.modified import newer_group
 DIRECTIVES = dict(language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False,
                   embedsignature=True, freethreading_compatible=True)
 # Never -ffast-math: NaN, infinities and the rounding tricks of exp must survive.
-FLAGS = ["-O3", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-Wno-unused-function"]
+FLAGS = ["-O3", "-g0", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-Wno-unused-function"]
 ISAS = {"baseline": []}
 if platform.machine() in ("x86_64", "AMD64"):
     ISAS["avx2"] = ["-mavx2", "-mfma", "-mf16c"]
@@ -25,6 +25,10 @@ BESIDE = {"threads": ["thread_pool.c"]}  # C by hand that is compiled once
 
 class BuildExt(build_ext):
     """Compiles `hot/NAME.c`, where there is one, for each instruction set beside `NAME.pyx`."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
 
     def build_extension(self, ext):
         hot = KERNELS / "hot" / (ext.name.rpartition(".")[2] + ".c")
@@ -62,7 +66,7 @@ def extension(path):
     name = path.stem
     beside = [path.with_name(c) for c in BESIDE.get(name, ())]
     return Extension(f"interp.kernels.{name}", [str(path), *map(str, beside)], include_dirs=[np.get_include(), str(KERNELS)],
-                     extra_compile_args=FLAGS, libraries=["m"],
+                     extra_compile_args=[*FLAGS, "-O2"], libraries=["m"],
                      depends=sorted(included([path, KERNELS / "hot" / f"{name}.c", *beside])),
                      define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")])
 
