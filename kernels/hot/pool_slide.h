@@ -6,7 +6,8 @@ enum { FN(INVERSES) = 8 }; /* how many divisors a task has at hand */
 /* Some rows of the input that are folded into a row buffer, beside what is there or as the first. */
 typedef struct FN(Rows) {
     REAL *into;
-    ptrdiff_t at, count, first;
+    ptrdiff_t at, count;
+    int first, pair;
 } FN(Rows);
 
 /* What a task knows of the rows it is at. */
@@ -29,21 +30,48 @@ typedef struct FN(Sliding) {
 typedef void (*FN(Vertical))(const FN(Sliding) *s, const FN(Rows) *rows, ptrdiff_t n);
 typedef void (*FN(Horizontal))(FN(Sliding) *s, ptrdiff_t at, ptrdiff_t n);
 
+#define TERM(k) FN(term)(FN(load)(x, at + (k) * pitch + w, element), fold, p)
+
+/* Windows three high, a row apart, share two of their rows. Even ones begin a pair and odd ones end it, and each is folded
+   in the same order without the other, so that it does not matter how rows are shared among threads. */
+enum { FN(ALONE), FN(EVEN), FN(ODD) };
+
+/* Both of a pair. */
+INLINE void FN(vertical_pair)(const void *x, REAL *even, REAL *odd, ptrdiff_t at, ptrdiff_t pitch, ptrdiff_t stop, int fold, double p,
+                              int element) {
+    for (ptrdiff_t w = 0; w < stop; w += LANES) {
+        vec both = FN(two)(TERM(1), TERM(2), fold);
+        FN(store)(even, w, FN(two)(TERM(0), both, fold), OWN);
+        FN(store)(odd, w, FN(two)(TERM(3), both, fold), OWN);
+    }
+}
+
 /* Fold rows into columns from..to of row buffers. Vectors may reach past a row into the next, whose elements the margin then
    takes the place of, but not past the input. */
 INLINE void FN(vertical)(const FN(Sliding) *s, const FN(Rows) *rows, ptrdiff_t n, int fold, int element) {
     const void *x = s->x;
     double p = s->how->p;
     ptrdiff_t pitch = s->step, next = s->next, readable = s->readable, width = s->to - s->from, rest = width % LANES;
-    for (; n--; rows++) {
+    for (const FN(Rows) *end = rows + n; rows < end; rows++) {
         REAL *row = rows->into;
         ptrdiff_t at = rows->at, count = rows->count, stop = width, w = 0;
-        if (rest && at + (count - 1) * pitch + width - rest + LANES > readable)
-            stop = width - rest;
         if (next)
             ahead(x, at + count * pitch, next, element);
-#define TERM(k) FN(term)(FN(load)(x, at + (k) * pitch + w, element), fold, p)
-        if (count == 3 && rows->first)
+        if (rest && at + (count - 1) * pitch + width - rest + LANES > readable)
+            stop = width - rest;
+        if (rows->pair == FN(EVEN) && rows + 1 < end && rows[1].pair == FN(ODD) && at + 3 * pitch + width + LANES <= readable) {
+            FN(vertical_pair)(x, row, rows[1].into, at, pitch, width, fold, p, element);
+            FN(store)(row, width, FN(identity)(fold), OWN);
+            FN(store)((++rows)->into, width, FN(identity)(fold), OWN);
+            continue;
+        }
+        if (rows->pair == FN(EVEN))
+            for (; w < stop; w += LANES)
+                FN(store)(row, w, FN(two)(TERM(0), FN(two)(TERM(1), TERM(2), fold), fold), OWN);
+        else if (rows->pair == FN(ODD))
+            for (; w < stop; w += LANES)
+                FN(store)(row, w, FN(two)(TERM(2), FN(two)(TERM(0), TERM(1), fold), fold), OWN);
+        else if (count == 3 && rows->first)
             for (; w < stop; w += LANES)
                 FN(store)(row, w, FN(three)(TERM(0), TERM(1), TERM(2), fold), OWN);
         else if (count == 2 && rows->first)
@@ -57,7 +85,6 @@ INLINE void FN(vertical)(const FN(Sliding) *s, const FN(Rows) *rows, ptrdiff_t n
                     v = FN(three)(TERM(k), TERM(k + 1), v, fold);
                 FN(store)(row, w, k < count ? FN(two)(TERM(k), v, fold) : v, OWN);
             }
-#undef TERM
         if (w < width) {
             vec v = rows->first ? FN(identity)(fold) : FN(load)(row, w, OWN);
             for (ptrdiff_t k = 0; k < count; k++)
@@ -68,6 +95,7 @@ INLINE void FN(vertical)(const FN(Sliding) *s, const FN(Rows) *rows, ptrdiff_t n
             FN(store)(row, width, FN(identity)(fold), OWN);
     }
 }
+#undef TERM
 
 /* The windows that begin at b, one `stride` after the other. */
 INLINE vec FN(windows)(const REAL *b, ptrdiff_t n, ptrdiff_t kernel, ptrdiff_t stride, ptrdiff_t dilation, int fold) {
@@ -232,6 +260,7 @@ static int FN(slide)(const PoolCall *call, ptrdiff_t begin, ptrdiff_t end, void 
     const Pool *how = call->how;
     const PoolAxis high = how->axis[how->axes - 2], wide = how->axis[how->axes - 1];
     ptrdiff_t *tap = scratch, tile = how->tile, span = how->span, padded = how->padded;
+    int pairs_of_three = high.kernel == 3 && high.stride == high.dilation;
     FN(Rows) list[POOL_ROWS];
     FN(Sliding) s = {.how = how, .x = call->at[0], .y = call->at[1], .fold = fold, .readable = how->planes * how->plane,
                      .width = wide.out, .step = high.dilation * high.pitch};
@@ -254,13 +283,15 @@ static int FN(slide)(const PoolCall *call, ptrdiff_t begin, ptrdiff_t end, void 
                 if (o == high.out)
                     slab = slab_of(how, ++n, tap, NULL), o = 0;
                 Taps t = inside(&high, o);
-                *next = (FN(Rows)){first + k * span, tap[0] + t.start * high.pitch + s.from, t.end - t.begin, 1};
+                *next = (FN(Rows)){first + k * span, tap[0] + t.start * high.pitch + s.from, t.end - t.begin, 1, FN(ALONE)};
+                if (pairs_of_three && next->count == 3)
+                    next->pair = o % 2 ? FN(ODD) : FN(EVEN);
                 if (fold == MEAN)
                     s.divisors[k] = slab.counted * (padded ? counted(&high, o, 1) : next->count);
                 if (slab.taps == 1 && next->count)
                     next++;
                 else
-                    FN(fold_slab)(&s, vertical, (FN(Rows)){next->into, next->at - tap[0], next->count, 1}, tap, slab.taps);
+                    FN(fold_slab)(&s, vertical, (FN(Rows)){next->into, next->at - tap[0], next->count, 1, FN(ALONE)}, tap, slab.taps);
             }
             s.list = list;
             if (paired && next == list + rows)
