@@ -211,3 +211,10 @@ def test_the_baseline_gives_the_same_answers():
     here = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
     done = subprocess.run(here, env={**os.environ, "INTERP_ISA": "baseline"}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def test_more_groups_than_output_channels_are_refused():
+    """No channels divide into any number of groups, and a loop over 2**62 of them does not end."""
+    x, w = Fact("tensor(float)", (1, 0, 1)), Fact("tensor(float)", (0, 0, 1))
+    with pytest.raises(ValueError, match="0 output channels in 4611686018427387904 groups"):
+        conv.convolved(x, w, **NOTHING | {"group": 2**62})

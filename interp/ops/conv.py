@@ -23,7 +23,7 @@ def convolved(X: Fact, W: Fact, B: Fact | None = None, *, group: int, **attribut
 def _check(x: Sequence[Size], w: Sequence[Size], b: Sequence[Size] | None, group: int) -> None:
     if len(x) < 3 or len(w) != len(x):
         raise ValueError(f"weights of shape {w} do not fit an input of shape {x}")
-    if group < 1 or isinstance(w[0], int) and w[0] % group:
+    if group < 1 or isinstance(w[0], int) and (w[0] % group or group > max(w[0], 1)):
         raise ValueError(f"{w[0]} output channels in {group} groups")
     if isinstance(x[1], int) and isinstance(w[1], int) and x[1] != w[1] * group:
         raise ValueError(f"the input has {x[1]} channels, weights of shape {w} in {group} groups take {w[1] * group}")
