@@ -110,6 +110,7 @@ def product(a, b, y, c=None, *, bint transposed_a=False, bint transposed_b=False
 cdef bind(Bound how, a, b, c, y, cnp.ndarray a_at, cnp.ndarray b_at):
     cdef cnp.ndarray panels
     cdef Py_ssize_t scratch = loops.scratch
+    how.product.panels = NULL
     arrays = [a, y] if c is None else [a, c, y]
     how.product.a_at = <const Py_ssize_t*> cnp.PyArray_DATA(a_at)
     how.product.b_at = <const Py_ssize_t*> cnp.PyArray_DATA(b_at)
