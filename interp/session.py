@@ -99,6 +99,8 @@ class Session:
             return self._observed(body, arrays) if self.observers else self._run(body, arrays)
         except KernelFailed as e:
             raise RunError(str(e)) from e.__cause__
+        except MemoryError as e:
+            raise RunError(f"memory ran out: {e}") from e
         finally:
             self._cancel.leave()
 

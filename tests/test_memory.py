@@ -1,5 +1,7 @@
 """Whose memory is whose: feeds of any layout, outputs of their own, constants packed once, nothing kept alive."""
 import gc
+import subprocess
+import sys
 import weakref
 from collections import Counter
 
@@ -129,3 +131,25 @@ def test_what_is_fed_is_not_packed():
     for i in range(3):
         x, w = floats(i, 4), floats(i + 9, 4)
         np.testing.assert_array_equal(s.run(None, {"x": x, "w": w})[0], x * w)
+
+
+STARVED = """
+import resource, numpy as np, onnx.parser, interp
+model = onnx.parser.parse_model(
+    '<ir_version: 10, opset_import: ["": 22]> g (float[n] x, float[m, 1] z) => (float[m, n] y) { y = Add(x, z) }')
+s = interp.load(model, threads=1)
+feeds = {"x": np.zeros(1 << 15, np.float32), "z": np.zeros((1 << 15, 1), np.float32)}
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+s.run(None, {k: v[:2] for k, v in feeds.items()})
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30),) * 2)  # the result takes four times as much
+try:
+    s.run(None, feeds)
+except interp.RunError as e:
+    print("refused:", e)
+print(s.run(None, {k: v[:2] for k, v in feeds.items()})[0].shape)
+"""
+
+
+def test_a_run_that_memory_does_not_suffice_for_is_an_error_and_the_session_lives_on():
+    ran = subprocess.run([sys.executable, "-c", STARVED], capture_output=True, text=True, timeout=120)
+    assert ran.stdout.startswith("refused:") and "(2, 2)" in ran.stdout, ran.stdout + ran.stderr
