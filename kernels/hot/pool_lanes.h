@@ -66,11 +66,21 @@ static const uint8_t first_bytes[2 * WIDTH] = {[0 ... WIDTH - 1] = 0xff};
 #define UNORDERED_double(a, b) ((bits_double)((a) != (a)) | (bits_double)((b) != (b)))
 #endif
 
+/* Keeps a vector that is used twice in a register, where the compiler would load it twice: loads are what is short. */
+#if defined(__SSE2__)
+#define KEPT(v) __asm__("" : "+x"(v))
+#else
+#define KEPT(v)
+#endif
+
 #define LARGER_OF_REALS(real)                                                                   \
     INLINE lanes_##real larger_##real(lanes_##real a, lanes_##real b) {                         \
+        KEPT(a);                                                                                \
         return (lanes_##real)((bits_##real)MAX_##real(a, b) | UNORDERED_##real(a, a));          \
     }                                                                                           \
     INLINE lanes_##real largest_##real(lanes_##real a, lanes_##real b, lanes_##real c) {        \
+        KEPT(a);                                                                                \
+        KEPT(b);                                                                                \
         lanes_##real most = MAX_##real(a, MAX_##real(b, c));                                    \
         return (lanes_##real)((bits_##real)most | UNORDERED_##real(a, b));                      \
     }

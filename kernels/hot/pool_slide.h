@@ -114,15 +114,20 @@ INLINE vec FN(windows)(const REAL *b, ptrdiff_t n, ptrdiff_t kernel, ptrdiff_t s
 #undef AT
     }
     if (stride == 2 && dilation == 1) {
+        vec a = FN(load)(b, 0, OWN), c = FN(load)(b, LANES, OWN);
+        KEPT(a);
+        KEPT(c);
+        v = FN(evens)(a, c);
+        if (kernel == 1)
+            return FN(ordered)(v);
+        vec w = FN(odds)(a, c);
 #define EVENS(k) FN(evens)(FN(load)(b, k, OWN), FN(load)(b, (k) + LANES, OWN))
 #define ODDS(k) FN(odds)(FN(load)(b, k, OWN), FN(load)(b, (k) + LANES, OWN))
-        if (kernel == 1)
-            return FN(ordered)(EVENS(0));
         if (kernel == 2)
-            return FN(ordered)(FN(two)(EVENS(0), ODDS(0), fold));
+            return FN(ordered)(FN(two)(v, w, fold));
         if (kernel == 3)
-            return FN(ordered)(FN(three)(EVENS(0), ODDS(0), EVENS(2), fold));
-        v = FN(two)(EVENS(0), ODDS(0), fold);
+            return FN(ordered)(FN(three)(v, w, EVENS(2), fold));
+        v = FN(two)(v, w, fold);
         for (k = 2; k + 2 <= kernel; k += 2)
             v = FN(three)(EVENS(k), ODDS(k), v, fold);
         return FN(ordered)(k < kernel ? FN(two)(EVENS(k), v, fold) : v);
