@@ -231,6 +231,14 @@ def test_operators_bind_their_windows():
     assert_close(total, oracle.global_lp_pool(x, p=1), 35.0)
 
 
+def test_indices_come_without_their_maxima():
+    x = random((1, 2, 5, 7), F32)
+    indices = np.full((1, 2, 2, 3), 77)
+    later = max_pool(x, kernel_shape=(2, 2), auto_pad="NOTSET", pads=None, strides=(2, 2), storage_order=0, out=[None, indices])
+    later()
+    np.testing.assert_array_equal(indices, oracle.max_pool(x, kernel_shape=(2, 2), strides=(2, 2))[1])
+
+
 def test_the_same_with_the_other_instruction_set():
     """The tests above, on the baseline, where they ran on another."""
     if isa() == "baseline":

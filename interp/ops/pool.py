@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from interp.kernels import pool
-from interp.kernels.step import Step
+from interp.kernels.step import Later, Step
 
 from ..dims import Fact, Size
 from ..registry import op
@@ -29,15 +29,21 @@ def max_pool_1(x: np.ndarray, *, kernel_shape: Ints, auto_pad: str, pads: Ints, 
 
 @op("MaxPool", 8, 22, shape=pooled_twice, types=FLOATS | BYTES)
 def max_pool(x: np.ndarray, *, kernel_shape: Ints, auto_pad: str, pads: Ints, strides: Ints, storage_order: int,
-             ceil_mode: int = 0, dilations: Ints = None, out: list[np.ndarray | None]) -> Step:
+             ceil_mode: int = 0, dilations: Ints = None, out: list[np.ndarray | None]) -> Step | Later:
     """The largest element of every window and, where wanted, its index in the flattened input.
 
     Of equals the first counts; NaN is larger than any number. A window that lies in padding has the lowest value and index -1.
     """
     y, indices = (*out, None)[:2]
     window = Window.of(x.shape, kernel_shape, auto_pad, pads, strides, dilations, ceil_mode)
-    return pool.max(x, np.empty((*x.shape[:2], *window.out), x.dtype) if y is None else y, window, indices,
-                    column_major=bool(storage_order))
+
+    def step(x: np.ndarray, y: np.ndarray, indices: np.ndarray | None) -> Step:
+        return pool.max(x, y, window, indices, column_major=bool(storage_order))
+
+    if y is not None:
+        return step(x, y, indices)
+    shape = (*x.shape[:2], *window.out)
+    return Later(lambda x, indices: step(x, np.empty(shape, x.dtype), indices)(), x, indices)
 
 
 @op("AveragePool", 1, 22, shape=pooled, types=FLOATS)
