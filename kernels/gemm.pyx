@@ -93,7 +93,7 @@ def product(a, b, y, c=None, *, bint transposed_a=False, bint transposed_b=False
         raise TypeError(f"a factor packed from {b.dtype} beside {a.dtype}")
     cdef Product* p = &how.product
     (lead, m, k), (trail, inner, n) = parts(a.shape, transposed_a), parts(b.shape, transposed_b)
-    batch = np.broadcast_shapes(lead, trail)
+    batch = lead if lead == trail else np.broadcast_shapes(lead, trail)
     if k != inner or y.shape != (*batch, m, n):
         raise ValueError(f"{a.shape} times {b.shape} is not {y.shape}")
     a_at = starts(lead, batch, m * k)
@@ -130,8 +130,13 @@ def parts(shape, transposed):
     return (tuple(batch), columns, rows) if transposed else (tuple(batch), rows, columns)
 
 
+ORIGIN = np.zeros(1, np.intp)  # where the one matrix of no batch begins
+
+
 def starts(own, batch, each):
     """Where the matrices of a batch begin, `each` elements apart, those of an axis that repeats at one place."""
+    if not batch:
+        return ORIGIN
     at = np.arange(math.prod(own), dtype=np.intp).reshape(own) * each
     return np.ascontiguousarray(np.broadcast_to(at, batch)).reshape(-1)
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ..dims import Fact, Size, larger, smaller
@@ -36,7 +37,14 @@ class Window:
            pads: Sequence[int] | None = None, strides: Sequence[int] | None = None, dilations: Sequence[int] | None = None,
            ceil_mode: int = 0) -> Window:
         """The window that a node's attributes describe over an input of this shape; ValueError names the axis that cannot be."""
-        size, n = _spatial(shape), len(shape) - 2
+        given = (tuple(v) if isinstance(v, list) else v for v in (kernel_shape, auto_pad, pads, strides, dilations, ceil_mode))
+        return cls._of(_spatial(shape), *given)
+
+    @classmethod
+    @lru_cache(1024)  # a new batch size changes no window, and the blocks of a network share theirs
+    def _of(cls, size: tuple[Size, ...], kernel_shape: Sequence[Size] | None, auto_pad: str, pads: Sequence[int] | None,
+            strides: Sequence[int] | None, dilations: Sequence[int] | None, ceil_mode: int) -> Window:
+        n = len(size)
         if kernel_shape is None:
             raise ValueError("kernel_shape is missing")
         kernel = _each("kernel_shape", kernel_shape, n)
