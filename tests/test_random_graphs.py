@@ -16,7 +16,6 @@ ROUNDS = """Loop (rounds, go, {a}) <body = b (int64 i{k}, bool c{k}, float[N,4] 
 SCANNED = """Loop (rounds, go, {a}) <
             body = b (int64 i{k}, bool c{k}, float[N,4] s{k}) => (bool d{k}, float[N,4] t{k}, float[N,4] y{k}) {{
             d{k} = Identity(c{k}) u{k} = Mul(s{k}, w) y{k} = Neg(u{k}) t{k} = {first} }}>"""
-FOUND = "NonZero({a})"
 
 
 def graph(rng, deepest=2):
@@ -40,7 +39,8 @@ def graph(rng, deepest=2):
             values += [f"v{k}", f"g{k}"]
             continue
         elif kind < 0.3 and cut:
-            lines.append(f"n{k} = NonZero({a}) m{k} = Cast<to=1>(n{k}) o{k} = Neg(m{k})")
+            # above a number that nothing ends at: whether the tail of a Sigmoid is zero is a matter of rounding
+            lines.append(f"h{k} = Greater({a}, tip) n{k} = NonZero(h{k}) m{k} = Cast<to=1>(n{k}) o{k} = Neg(m{k})")
             lines.append(f"e{k} = Shape<start=1>({a}) f{k} = Concat<axis=0>(rest, e{k})")
             made = f"Reshape({a}, f{k})"
         else:
@@ -48,11 +48,12 @@ def graph(rng, deepest=2):
         lines.append(f"v{k} = {made}")
         values.append(f"v{k}")
     outs = rng.sample(values[2:], rng.randint(1, min(4, len(values) - 2)))
-    found = [line.split()[6] for line in lines if line.startswith("n")]
+    found = [line.split()[10] for line in lines if line.startswith("h")]
     wanted = [f"float[N,4] {o}" for o in outs] + [f"float[2,?] {o}" for o in found]
     numbers = ", ".join(str(round(rng.uniform(-.5, .5), 3)) for _ in range(16))
     return f"""g (float[N,4] x, float[N,4] z, bool c, bool[N,1] mask) => ({", ".join(wanted)})
         <float[4] w = {{0.5, -1, 0.7, 0.9}}, int64[2] s = {{-1, 4}}, float[4,4] m = {{{numbers}}}, float low = {{-0.8}},
+        float tip = {{0.123}},
         float high = {{0.9}}, bool go = {{1}}, int64 rounds = {{{rng.randint(1, 3)}}}, int64 last = {{0}}, int64[1] rest = {{-1}}>
         {{ {" ".join(lines)} }}"""
 
