@@ -32,7 +32,6 @@ class Op:
     view: int | None = None
     inplace: tuple[int, ...] = ()
     known: tuple[str, ...] = ()
-    layouts: tuple[str, ...] = ()
     wants: frozenset[str] = frozenset()
     counted: bool = False  # whether the shape rule asks how many outputs the node has
     others: tuple[Op, ...] = ()
@@ -58,8 +57,8 @@ class Op:
 
 
 def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable | None = None, domain: str = "",
-       types: Any = None, view: int | None = None, inplace: tuple[int, ...] = (), known: tuple[str, ...] = (),
-       layouts: tuple[str, ...] = ()) -> Callable[[Callable], Op]:
+       types: Any = None, view: int | None = None, inplace: tuple[int, ...] = (),
+       known: tuple[str, ...] = ()) -> Callable[[Callable], Op]:
     """Declare the function below as an operator, for the schema versions ``since`` to ``through``.
 
     ``shape(*facts, **attributes)`` returns the outputs' shapes, a list of tuples (or of Facts, where the type does not follow
@@ -75,7 +74,7 @@ def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable
             others, run = (run, *run.others), run.run
         wants = EXTRAS & set(inspect.signature(run).parameters)
         counted = shape is not None and "outputs" in inspect.signature(shape).parameters
-        return Op(name, since, through, run, shape, domain, types, view, inplace, known, layouts, wants, counted, others)
+        return Op(name, since, through, run, shape, domain, types, view, inplace, known, wants, counted, others)
     return declare
 
 
