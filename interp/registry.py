@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .errors import UnsupportedOperator, UnsupportedType, UnsupportedVersion
-from .schema import Parameter, Schema, versions
+from .schema import Parameter, Schema, parameters_of, versions
 from .types import EVERY
 
 EXTRAS = frozenset(("out", "outputs", "constant"))
@@ -34,6 +34,7 @@ class Op:
     known: tuple[str, ...] = ()
     wants: frozenset[str] = frozenset()
     counted: bool = False  # whether the shape rule asks how many outputs the node has
+    signature: str = ""  # the parameters of an operator that the standard does not have
     others: tuple[Op, ...] = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -58,14 +59,15 @@ class Op:
 
 def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable | None = None, domain: str = "",
        types: Any = None, view: int | None = None, inplace: tuple[int, ...] = (),
-       known: tuple[str, ...] = ()) -> Callable[[Callable], Op]:
+       known: tuple[str, ...] = (), signature: str = "") -> Callable[[Callable], Op]:
     """Declare the function below as an operator, for the schema versions ``since`` to ``through``.
 
     ``shape(*facts, **attributes)`` returns the outputs' shapes, a list of tuples (or of Facts, where the type does not follow
     from the schema), and gets the number of outputs if it asks for ``outputs``; without one, only a run tells the sizes.
     ``types`` are the element types that the function can do, of the first type constraint or by constraint; ``view=i``
     says that the output is the storage of input i, ``inplace=(i,)`` that it may overwrite it; ``known`` names the inputs
-    whose values are needed to bind.
+    whose values are needed to bind. An operator that the standard does not have may say more of its parameters than the
+    function does by a ``signature``, "x: T, scale?: F -> y: T" (`interp.schema.parameters_of`).
     Declarations stack: the same function may serve several operators or ranges.
     """
     def declare(run: Callable) -> Op:
@@ -74,7 +76,8 @@ def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable
             others, run = (run, *run.others), run.run
         wants = EXTRAS & set(inspect.signature(run).parameters)
         counted = shape is not None and "outputs" in inspect.signature(shape).parameters
-        return Op(name, since, through, run, shape, domain, types, view, inplace, known, wants, counted, others)
+        return Op(name, since, through, run, shape, domain, types, view, inplace, known, wants, counted,
+                  signature, others)
     return declare
 
 
@@ -131,7 +134,7 @@ class Registry:
 
 
 def _schema_of(o: Op) -> Schema:
-    inputs: list[Parameter] = []
+    """A schema for an operator without one: its attributes are the function's keywords, parameters as declared or read off it."""
     defaults: dict[str, Any] = {}
     required: set[str] = set()
     for p in inspect.signature(o.run).parameters.values():
@@ -139,14 +142,21 @@ def _schema_of(o: Op) -> Schema:
             defaults[p.name] = None if p.default is p.empty else p.default
             if p.default is p.empty:
                 required.add(p.name)
-        elif p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL):
-            variadic = p.kind is p.VAR_POSITIONAL
-            inputs.append(Parameter(p.name, f"T{len(inputs)}", p.default is not p.empty, variadic, False))
-    least = sum(not (p.optional or p.variadic) for p in inputs)
-    given = o.types if isinstance(o.types, dict) else {"T0": o.types} if o.types else {}
-    types = {p.type: given.get(p.type, EVERY) for p in inputs}
-    return Schema(o.domain, o.name, o.since, tuple(inputs), (Parameter("outputs", "T0", False, "outputs" in o.wants),),
-                  defaults, frozenset(required), types, least=least)
+    inputs, outputs = parameters_of(o.signature) if o.signature else _parameters(o)
+    given = o.types if isinstance(o.types, dict) else {inputs[0].type: o.types} if o.types and inputs else {}
+    constraints = {p.type for p in (*inputs, *outputs) if "(" not in p.type}
+    types = {c: given.get(c, EVERY) for c in constraints}
+    least = max((i + 1 for i, p in enumerate(inputs) if not (p.optional or p.variadic)), default=0)
+    return Schema(o.domain, o.name, o.since, inputs, outputs, defaults, frozenset(required), types, least=least)
+
+
+def _parameters(o: Op) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
+    """What a function's own parameters tell: inputs of any types, and outputs of the first one's."""
+    given = [p for p in inspect.signature(o.run).parameters.values()
+             if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)]
+    inputs = tuple(Parameter(p.name, f"T{i}", p.default is not p.empty, p.kind is p.VAR_POSITIONAL, False)
+                   for i, p in enumerate(given))
+    return inputs, (Parameter("outputs", "T0", False, "outputs" in o.wants),)
 
 
 def check_types(node: str, schema: Schema, op: Op, given: dict[str, str]) -> None:
@@ -167,9 +177,9 @@ def _listed(types: Iterable[str]) -> str:
 
 def misfits(o: Op) -> Iterator[str]:
     """Where an operator's function and the schemas that it claims disagree."""
-    history = versions(o.name, o.domain)
+    history = (_schema_of(o),) if o.signature else versions(o.name, o.domain)
     since = {v.since for v in history}
-    if o.since not in since or o.through not in since:
+    if not o.signature and (o.since not in since or o.through not in since):
         yield f"{o.name}: {o.range} are not both schema versions"
     parameters = inspect.signature(o.run).parameters.values()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):

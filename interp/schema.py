@@ -62,6 +62,25 @@ class Schema:
                 and all(self.types.get(k, frozenset()) >= v for k, v in older.types.items()))
 
 
+def parameters_of(text: str) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
+    """The inputs and outputs that a text declares.
+
+    "x: T, zero?: T, *rest: T, axes: tensor(int64) -> y: T, mean?: U" has optional parameters (?), variadic ones (*, or ** where
+    each may have a type of its own), constraints by name, and types that are always the same.
+    """
+    found = [tuple(_parameter(p.strip(), text) for p in half.split(",") if p.strip()) for half in text.split("->")]
+    if len(found) != 2:
+        raise ValueError(f"a signature has inputs, an arrow and outputs, not {text!r}")
+    return found[0], found[1]
+
+
+def _parameter(given: str, text: str) -> Parameter:
+    name, colon, kind = (p.strip() for p in given.partition(":"))
+    if not colon or not kind or not name.lstrip("*").rstrip("?").isidentifier():
+        raise ValueError(f"{given!r} is no parameter of a signature; one is written as in 'x: T', 'x?: T' or '*x: T' ({text!r})")
+    return Parameter(name.lstrip("*").rstrip("?"), kind, name.endswith("?"), name.startswith("*"), not name.startswith("**"))
+
+
 def plain(value: Any) -> Any:
     """An attribute's value as functions get it: text for bytes, tuples for lists."""
     if isinstance(value, bytes):

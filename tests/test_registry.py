@@ -1,6 +1,7 @@
 """Operators: which versions and types they serve, in which layer, and whether they fit the schemas they claim."""
 import numpy as np
 import onnx.defs
+import onnx.parser
 import pytest
 
 import interp
@@ -226,3 +227,45 @@ def test_ranges_reach_the_newest_version_that_onnx_has():
     behind = {f"{name}-{versions(name, domain)[-1].since}": through for (domain, name), through in newest.items()
               if versions(name, domain) and versions(name, domain)[-1].since > through}
     assert behind == {}
+
+
+# Operators that the standard does not have
+
+
+def scaled(signature, **kwargs):
+    @interp.op("Scaled", domain="com.microsoft", signature=signature, shape=lambda x, *_, **__: [x.shape, x.shape], **kwargs)
+    def run(x, scale=None, *rest, alpha=2.0, beta):
+        return x * alpha if scale is None else x * scale, x
+    return run
+
+
+def test_a_signature_declares_optional_and_variadic_parameters_and_types():
+    o = scaled("x: T, scale?: tensor(float), **rest: R -> y: T, mean?: U", types={"T": FLOATS, "U": tensors("float")})
+    s = layer(o).declared("com.microsoft", "Scaled")
+    assert [(p.name, p.type, p.optional, p.variadic, p.homogeneous) for p in s.inputs] == [
+        ("x", "T", False, False, True), ("scale", "tensor(float)", True, False, True), ("rest", "R", False, True, False)]
+    assert [(p.name, p.type, p.optional) for p in s.outputs] == [("y", "T", False), ("mean", "U", True)]
+    assert s.types == {"T": FLOATS, "U": tensors("float"), "R": EVERY} and s.least == 1
+    assert s.defaults == {"alpha": 2.0, "beta": None} and s.required == {"beta"}
+    assert not list(misfits(o))
+
+
+def test_misfits_compare_a_signature_with_its_function():
+    o = interp.op("Few", domain="mine", signature="a: T, b: T -> y: T", shape=None)(lambda a: a)
+    assert any("2 inputs" in m for m in misfits(o))
+
+
+@pytest.mark.parametrize("text", ["x: T", "x -> y: T", "x: -> y: T", "x!: T -> y: T", "x: T -> y: T -> z: T"])
+def test_a_signature_that_cannot_be_read_is_refused(text):
+    with pytest.raises(ValueError, match="signature"):
+        layer(scaled(text)).declared("com.microsoft", "Scaled")
+
+
+def test_a_declared_operator_runs_with_its_outputs_types():
+    o = interp.op("Pair", domain="com.microsoft", signature="x: T, scale?: tensor(float) -> y: T, count: tensor(int64)",
+                  types={"T": FLOATS}, shape=lambda x, scale=None: [x.shape, ()])(lambda x, scale=None: (x * 2, np.array(x.size)))
+    text = ('<ir_version: 10, opset_import: ["": 22, "com.microsoft": 1]> g (float[n] x) => (float[n] y, int64 c) '
+            '{ y, c = com.microsoft.Pair(x) }')
+    s = interp.load(onnx.parser.parse_model(text).SerializeToString(), registry=layer(o, below=[standard]))
+    y, c = s.run(None, {"x": np.ones(3, np.float32)})
+    assert y.tolist() == [2, 2, 2] and y.dtype == np.float32 and c == 3
