@@ -18,6 +18,7 @@ from .kernels.step import Later, Step, copied
 from .types import DTYPE
 
 OBJECT = np.dtype(object)
+MOST_ITERATIONS = 2**31  # of one loop, beyond which it is taken for endless
 LINE = 64  # bytes: every storage starts on a cache line
 
 
@@ -49,6 +50,7 @@ class Settings:
     constant: Packing
     threads: int
     cancel: Cancel
+    most_iterations: int = MOST_ITERATIONS
 
 
 class Plan:

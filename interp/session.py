@@ -20,7 +20,7 @@ from .kernels.step import KernelFailed
 from .ops import standard
 from .optimize import LEVELS, optimized
 from .parts import KEPT, Body, bodies_of
-from .plan import Packing, Settings
+from .plan import MOST_ITERATIONS, Packing, Settings
 from .registry import Registry
 from .types import type_of
 
@@ -33,14 +33,16 @@ MOST_THREADS = 1024
 
 
 def load(model: Source, *, threads: int | None = None, registry: Registry | None = None, optimize: int | bool = 2,
-         precision: Literal["exact"] | None = None, trusted: Sequence[str | os.PathLike[str]] = ()) -> Session:
+         precision: Literal["exact"] | None = None, trusted: Sequence[str | os.PathLike[str]] = (),
+         most_iterations: int = MOST_ITERATIONS) -> Session:
     """Make a model ready to run.
 
     ``model`` is a path, the bytes of a file, or a ModelProto. ``threads``: how many work for one run (default: what the
     process may use, by affinity and cgroup). ``registry``: operators, by default the standard ones; a layer of your own is
     ``Registry(standard).add(...)``. ``optimize``: 0 (or False) runs the graph as written, 1 drops what is not needed, 2 also
     folds constants. ``precision="exact"`` keeps to kernels that sum directly. ``trusted``: folders, beside the model's own,
-    from which external data may come. Raises ModelError, Unsupported or UsageError.
+    from which external data may come. ``most_iterations``: of one Loop, beyond which it is taken for endless and the run
+    ends with a RunError. Raises ModelError, Unsupported or UsageError.
     """
     from .loading import load as read
 
@@ -50,18 +52,22 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
         raise UsageError(f'precision={precision!r}: give None or "exact"')
     if threads is not None and (type(threads) is not int or not 1 <= threads <= MOST_THREADS):
         raise UsageError(f"threads={threads!r}: give a whole number from 1 to {MOST_THREADS}")
+    if type(most_iterations) is not int or not 1 <= most_iterations < 2**63:
+        raise UsageError(f"most_iterations={most_iterations!r}: give a whole number from 1 to 2**63 - 1")
     known = registry or standard
-    return Session(lambda fed: read(model, known, trusted=trusted, fed=fed), threads=threads, optimize=int(optimize))
+    return Session(lambda fed: read(model, known, trusted=trusted, fed=fed), threads=threads, optimize=int(optimize),
+                   most_iterations=most_iterations)
 
 
 class Session:
     """A model ready to run, from many threads at once. ``load`` makes one."""
 
-    def __init__(self, read: Callable[[frozenset[str]], Graph], *, threads: int | None = None, optimize: int = 2):
+    def __init__(self, read: Callable[[frozenset[str]], Graph], *, threads: int | None = None, optimize: int = 2,
+                 most_iterations: int = MOST_ITERATIONS):
         self._read, self._level = read, optimize
         self.threads = threads or pool.default()
         self._cancel = Cancel()
-        self._settings = Settings(Packing(), self.threads, self._cancel)
+        self._settings = Settings(Packing(), self.threads, self._cancel, most_iterations)
         graph = self._read(frozenset())
         self.inputs: list[Value] = graph.inputs
         self.outputs: list[Value] = graph.outputs

@@ -17,6 +17,7 @@ FAMILIES: tuple[str, ...] = (
     "pool",
     "reduce",
     "roi",
+    "scan",
     "sequence",
     "view",
 )

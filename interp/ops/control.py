@@ -1,7 +1,8 @@
 """Control flow: If and Loop. A body is a program of its own; without Python steps it runs inside its parent's loop."""
 import numpy as np
 
-from ..dims import Dim, Fact, fresh, larger
+from ..dims import Fact, fresh, larger
+from ..errors import RunError
 from ..kernels import control
 from ..kernels.step import Later
 from ..registry import op
@@ -61,6 +62,19 @@ def carried_on(a, b, free):
     return Fact(a.type, tuple(sizes))
 
 
+def steady(values, gives):
+    """What is known of carried values in every iteration, and of what an iteration ``gives``, which begins with them."""
+    carried, free = [Fact(v.type, v.shape) for v in values], set()
+    for _ in range(ROUNDS):
+        made = gives(carried)
+        settled = [carried_on(a, b, free) for a, b in zip(carried, made, strict=False)]
+        if [f.shape for f in settled] == [f.shape for f in carried]:
+            return carried, made
+        carried = settled
+    carried = [Fact(v.type) for v in values]
+    return carried, gives(carried)
+
+
 def repeated(M, cond, *values, body):
     """What is carried keeps the sizes that no iteration changes; a scan output has a row an iteration, where those are known."""
     n = len(values) - body.captured
@@ -70,20 +84,16 @@ def repeated(M, cond, *values, body):
                          f"or {gives} outputs, not {1 + n} or more")
     always = cond is None or cond.value is not None and bool(cond.value)
     go = Fact("tensor(bool)", (), cond.value if always and cond is not None else None)
-    carried = [Fact(v.type, v.shape) for v in values[:n]]
-    free: set[Dim] = set()
-    for _ in range(ROUNDS):
-        made = body.infer([Fact("tensor(int64)", ()), go, *carried, *values[n:]])
-        settled = [carried_on(a, b, free) for a, b in zip(carried, made[1:1 + n], strict=True)]
-        if [f.shape for f in settled] == [f.shape for f in carried]:
-            break
-        carried = settled
-    else:
-        carried = [Fact(v.type) for v in values[:n]]
-        made = body.infer([Fact("tensor(int64)", ()), go, *carried, *values[n:]])
-    goes_on = always and made[0].value is not None and bool(made[0].value)
-    count = larger(M.sizes[0], 0) if M is not None and M.sizes and goes_on else fresh()
-    scans = [Fact(f.type, None if f.shape is None else (count, *f.shape)) for f in made[1 + n:]]
+    goes_on = []
+
+    def iteration(carried):
+        on, *made = body.infer([Fact("tensor(int64)", ()), go, *carried, *values[n:]])
+        goes_on[:] = [always and on.value is not None and bool(on.value)]
+        return made
+
+    carried, made = steady(values[:n], iteration)
+    count = larger(M.sizes[0], 0) if M is not None and M.sizes and goes_on[0] else fresh()
+    scans = [Fact(f.type, None if f.shape is None else (count, *f.shape)) for f in made[n:]]
     return [*carried, *scans]
 
 
@@ -108,7 +118,7 @@ def compiled(M, cond, carried, captured, body, out):
     program = body.program(feeds)
     if program is None:
         return None
-    return control.repeat(M, cond, carried, captured, out[:n], out[n:], program)
+    return control.repeat(M, cond, carried, captured, out[:n], out[n:], program, body.most_iterations)
 
 
 def iterated(M, cond, n, body, wanted, *arrays):
@@ -118,6 +128,8 @@ def iterated(M, cond, n, body, wanted, *arrays):
     go, done = cond is None or bool(np.asarray(cond).item()), 0
     limit = None if M is None else int(np.asarray(M).item())
     while go and (limit is None or done < limit):
+        if done == body.most_iterations:
+            raise RunError(control.ENDLESS)
         made = body.run([np.array(done, np.int64), np.array(go), *carried, *captured])
         go, carried, done = bool(np.asarray(made[0]).item()), made[1:1 + n], done + 1
         rows.append(made[1 + n:])
