@@ -12,13 +12,17 @@ FAMILIES: tuple[str, ...] = (
     "gather",
     "generate",
     "layout",
+    "loss",
     "matmul",
     "normalization",
     "pool",
+    "random",
     "reduce",
     "roi",
     "scan",
     "sequence",
+    "signal",
+    "training",
     "view",
 )
 
