@@ -17,6 +17,7 @@ FAMILIES: tuple[str, ...] = (
     "normalization",
     "pool",
     "random",
+    "recurrent",
     "reduce",
     "roi",
     "scan",
