@@ -8,21 +8,26 @@ from .threads cimport Task, Team, share
 
 cdef extern from "hot/elementwise.h" nogil:
     enum: NEITHER, FIRST, SECOND
-    ctypedef int (*Pair)(const void* a, const void* b, void* y, Py_ssize_t n, int repeats) noexcept nogil
+    ctypedef int (*Pair)(const void* a, const void* b, void* y, Py_ssize_t n, int repeats, double setting) noexcept nogil
     ctypedef int (*Map)(const void* x, void* y, Py_ssize_t n, const double* settings) noexcept nogil
     ctypedef struct ElementwiseLoops:
-        Pair[16][14] pair
-        Map[18][14] map
+        Pair[21][13] pair
+        Map[44][13] map
     const ElementwiseLoops* picked "PICKED(elementwise)"
 
 cdef const ElementwiseLoops* loops = picked
+BOOLEAN = np.dtype(bool)
 
 PAIRS = ("add", "sub", "mul", "div", "max", "min", "pow", "prelu", "less", "less_equal", "greater", "greater_equal", "equal",
-         "and", "or", "xor")
-MAPS = ("relu", "leaky_relu", "abs", "neg", "sqrt", "reciprocal", "floor", "ceil", "exp", "log", "sigmoid", "tanh", "erf",
-        "elu", "hard_sigmoid", "hard_swish", "clip", "not")
-COMPARE = frozenset(("less", "less_equal", "greater", "greater_equal", "equal"))
-SLOW = frozenset(("pow", "exp", "log", "sigmoid", "tanh", "erf", "elu"))
+         "and", "or", "xor", "left", "right", "mod", "fmod", "swiglu")
+MAPS = ("relu", "leaky_relu", "abs", "neg", "sqrt", "reciprocal", "floor", "ceil", "round", "sign", "exp", "log", "sigmoid",
+        "tanh", "erf", "elu", "hard_sigmoid", "hard_swish", "clip", "not", "bitwise_not", "is_nan", "is_inf", "sin", "cos", "tan",
+        "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "softplus", "softsign", "swish", "gelu", "gelu_tanh",
+        "mish", "selu", "celu", "shrink", "thresholded_relu")
+TRUTHS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "is_nan", "is_inf"))
+SLOW = frozenset(("pow", "exp", "log", "sigmoid", "tanh", "erf", "elu", "sin", "cos", "tan", "softplus", "swish", "swiglu", "gelu",
+                  "gelu_tanh", "mish", "selu", "celu", "div", "mod"))
+SLOWER = frozenset(("asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "fmod"))
 
 cdef enum:
     AXES = 8  # that operands may have once neighbours are merged
@@ -30,7 +35,7 @@ cdef enum:
 
 cdef int cost_of(str name, Element code) noexcept:
     """Tenths of a nanosecond an element, roughly."""
-    return (100 if code == DOUBLE else 15) if name in SLOW else 3
+    return 150 if name in SLOWER else (100 if code == DOUBLE else 15) if name in SLOW else 3
 
 
 # Two operands
@@ -40,6 +45,7 @@ cdef struct Pairs:
     int repeats, axes
     Py_ssize_t n, pieces, count, cost  # elements of a row, its pieces, pieces of all rows
     Py_ssize_t width, made  # bytes of an operand's element and of a result's
+    double setting
     Py_ssize_t[AXES] size, a, b  # the axes around the rows, and the operands' steps along them in bytes
 
 cdef struct Operands:
@@ -65,7 +71,7 @@ cdef int some_pairs(const Operands* on, Py_ssize_t begin, Py_ssize_t end, void* 
         n = min(how.n - first, <Py_ssize_t> PIECE)
         status = how.row(on.a + a + (0 if how.repeats == FIRST else first * how.width),
                          on.b + b + (0 if how.repeats == SECOND else first * how.width),
-                         on.y + (row * how.n + first) * how.made, n, how.repeats)
+                         on.y + (row * how.n + first) * how.made, n, how.repeats, how.setting)
         if status:
             return status
         begin += 1
@@ -87,7 +93,7 @@ cdef int some_pairs(const Operands* on, Py_ssize_t begin, Py_ssize_t end, void* 
 
 cdef int all_pairs(void** at, const Pairs* how) noexcept nogil:
     if how.count == 1:
-        return how.row(at[0], at[1], at[2], how.n, how.repeats)
+        return how.row(at[0], at[1], at[2], how.n, how.repeats, how.setting)
     cdef Operands on = Operands(<const char*> at[0], <const char*> at[1], <char*> at[2], how)
     return share(team(at, 3), <Task> some_pairs, &on, how.count, how.cost)
 
@@ -100,6 +106,7 @@ cdef bint settle(Pairs* how, str name, Element code, a, b, y) except -1:
     cdef bint fits
     cdef tuple sizes_a, sizes_b, sizes_y
     how.row = loops.pair[<int> PAIRS.index(name)][<int> code] if code < ELEMENTS else NULL
+    how.setting = 0
     if how.row == NULL:
         return False
     sizes_a, sizes_b, sizes_y = a.shape, b.shape, y.shape
@@ -140,13 +147,16 @@ cdef bint settle(Pairs* how, str name, Element code, a, b, y) except -1:
     return True
 
 
-def binary(str name, a, b, y):
+def binary(str name, a, b, y, double setting=0):
     """An operation of `PAIRS` on two arrays of one type that broadcast to `y`: a step, None where no loop is compiled for it."""
     cdef Pairs how
     cdef Element code = code_of(a)
-    if a.dtype != b.dtype or y.dtype != (np.dtype(bool) if name in COMPARE else a.dtype):
+    if a.dtype != b.dtype or y.dtype != (BOOLEAN if name in TRUTHS else a.dtype):
         raise TypeError(f"{name} of {a.dtype} and {b.dtype} is no {y.dtype}")
-    return written(<Run> all_pairs, (a, b, y), &how, sizeof(how)) if settle(&how, name, code, a, b, y) else None
+    if not settle(&how, name, code, a, b, y):
+        return None
+    how.setting = setting
+    return written(<Run> all_pairs, (a, b, y), &how, sizeof(how))
 
 
 cdef Step written(Run run, tuple arrays, const void* how, size_t size):
@@ -197,7 +207,7 @@ def fold(str name, operands, y):
 
 cdef struct Maps:
     Map row
-    Py_ssize_t n, width, cost
+    Py_ssize_t n, width, made, cost
     double[2] settings
     Element code
 
@@ -210,7 +220,7 @@ cdef struct Operand:
 
 cdef int some_maps(const Operand* on, Py_ssize_t begin, Py_ssize_t end, void* scratch) noexcept nogil:
     cdef Py_ssize_t first = begin * PIECE, last = min(end * PIECE, on.how.n)
-    return on.how.row(on.x + first * on.how.width, on.y + first * on.how.width, last - first, on.settings)
+    return on.how.row(on.x + first * on.how.width, on.y + first * on.how.made, last - first, on.settings)
 
 
 cdef int all_maps(void** at, const Maps* how) noexcept nogil:
@@ -221,11 +231,11 @@ cdef int all_maps(void** at, const Maps* how) noexcept nogil:
 
 cdef bint mapped(Maps* how, str name, x, y, double alpha, double beta) except -1:
     """Fill in a map's settings; False where no loop is compiled for its type."""
-    if x.shape != y.shape or x.dtype != y.dtype:
+    if x.shape != y.shape or y.dtype != (BOOLEAN if name in TRUTHS else x.dtype):
         raise ValueError(f"{name} of {x.dtype}{x.shape} is no {y.dtype}{y.shape}")
     how.code = code_of(x)
     how.row = loops.map[<int> MAPS.index(name)][<int> how.code] if how.code < ELEMENTS else NULL
-    how.n, how.width, how.settings = x.size, x.itemsize, [alpha, beta]
+    how.n, how.width, how.made, how.settings = x.size, x.itemsize, y.itemsize, [alpha, beta]
     how.cost = min(how.n, <Py_ssize_t> PIECE) * cost_of(name, how.code) // 10
     return how.row != NULL
 

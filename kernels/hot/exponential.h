@@ -47,6 +47,18 @@ static inline float exp_of(float x) {
     return exp_near(r) * power_of_two(half) * power_of_two(k - half);
 }
 
+/* e^x - 1, as exact near zero as elsewhere. */
+static inline float expm1_of(float x) {
+    float p = 1.9875691500e-4f;
+    p = p * x + 1.3981999507e-3f;
+    p = p * x + 8.3334519073e-3f;
+    p = p * x + 4.1665795894e-2f;
+    p = p * x + 1.6666665459e-1f;
+    p = p * x + 5.0000001201e-1f;
+    float near_ = p * (x * x) + x, far_ = exp_of(x) - 1.f;
+    return x > -0.34657359f && x < 0.34657359f ? near_ : far_;
+}
+
 /* e^x for x of 0 and less, without the subnormal end: what is below 2^-126 is 0. */
 static inline float exp_below(float x) {
     const float magic = 12582912.f;
@@ -106,6 +118,12 @@ static inline float log_of(float x) {
     p = x > 3.40282347e38f ? x : p;
     p = x == 0.f ? -INFINITY : p;
     return x >= 0.f ? p : NAN;
+}
+
+/* ln(1 + x): what rounding 1 + x loses is made up for. */
+static inline float log1p_of(float x) {
+    float u = 1.f + x;
+    return u == 1.f ? x : log_of(u) * (x / (u - 1.f));
 }
 
 /* An odd polynomial near zero, 1 - e^polynomial beyond. */
