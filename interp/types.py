@@ -32,6 +32,11 @@ OF_DTYPE: dict[np.dtype, str] = {dtype: name for name, dtype in DTYPE.items()}
 OF_CODE: dict[int, str] = {e.code: f"tensor({name})" for name, e in ELEMENTS.items()}
 
 
+def width_of(kind: str) -> int:
+    """How many bits an element of an ONNX tensor type takes in a file."""
+    return ELEMENTS[kind[len("tensor("):-1]].bits
+
+
 def tensors(*names: str) -> frozenset[str]:
     """The ONNX types of tensors with these elements."""
     return frozenset(f"tensor({n})" for n in names)

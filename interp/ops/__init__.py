@@ -5,6 +5,7 @@ from ..registry import Registry, ops_of
 
 FAMILIES: tuple[str, ...] = (
     "activation",
+    "bits",
     "cast",
     "control",
     "conv",
@@ -24,6 +25,7 @@ FAMILIES: tuple[str, ...] = (
     "sequence",
     "signal",
     "training",
+    "trigonometry",
     "view",
 )
 

@@ -3,17 +3,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from ..dims import Dim, Size, divided, never_negative
-from ..errors import RunError
 from ..kernels import elementwise
 from ..kernels.step import Later
 from ..registry import Op, op
-from ..types import FLOATS
+from ..types import FLOATS, OF_DTYPE
+from .cast import converted
 from .shapes import aligned, all_alike, broadcast, same, with_value
 
 
@@ -56,35 +56,10 @@ def _equal_sizes(a: np.ndarray, b: np.ndarray) -> Any:
     return None if any(n is None for n in found.flat) else found
 
 
-def _quotient(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    """Quotients; those of whole numbers are rounded towards zero."""
-    if a.dtype.kind not in "iu":
-        np.divide(a, b, out=out)
-        return
-    _no_zero(b)
-    if a.dtype.kind == "i" and np.any((a == np.iinfo(a.dtype).min) & (b == -1)):
-        raise RunError("the least integer is divided by -1")
-    rest = np.fmod(a, b)
-    np.floor_divide(a - rest, b, out=out)
-
-
-def _no_zero(divisor: np.ndarray) -> None:
-    if divisor.dtype.kind in "iu" and not divisor.all():
-        raise RunError("an integer is divided by zero")
-
-
-def _power(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
-    """Powers in the type of the base."""
-    if x.dtype.kind in "iu" and (y.dtype.kind not in "iu" or np.any(y < 0)):
-        out[...] = np.trunc(np.power(x.astype("f8"), y.astype("f8")))
-    else:
-        out[...] = np.power(x, y.astype(x.dtype))
-
-
 add = _pair("Add", 14, "add", np.add, compute=operator.add)
 sub = _pair("Sub", 14, "sub", np.subtract, compute=operator.sub)
 mul = _pair("Mul", 14, "mul", np.multiply, compute=operator.mul)
-div = _pair("Div", 14, "div", _quotient, compute=_quotient_of_sizes)
+div = _pair("Div", 14, "div", np.divide, compute=_quotient_of_sizes)
 less = _pair("Less", 13, "less", np.less, inplace=())
 greater = _pair("Greater", 13, "greater", np.greater, inplace=())
 equal = _pair("Equal", 19, "equal", np.equal, inplace=(), compute=_equal_sizes)
@@ -97,9 +72,22 @@ xor = _pair("Xor", 7, "xor", np.logical_xor)
 
 @op("Pow", 1, 15, shape=broadcast)
 def pow_(X, Y, *, axis=None, broadcast=None, out):
-    """Powers in the type of the base."""
+    """Powers in the type of the base: those of whole numbers wrap around, or are rounded towards zero where the exponent
+    is a fraction or negative."""
     Y = _placed(X, Y, axis, broadcast)
     return (elementwise.binary("pow", X, Y, out) if X.dtype == Y.dtype else None) or Later(_power, X, Y, out)
+
+
+def _power(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    with np.errstate(all="ignore"):
+        fractions = np.power(x.astype("f8"), y.astype("f8"))
+        if x.dtype.kind not in "iu":
+            out[...] = fractions
+            return
+        whole = converted(fractions, OF_DTYPE[x.dtype])
+        if y.dtype.kind in "iu":
+            whole = np.where(y < 0, whole, np.power(x.astype("i8").view("u8"), y.astype("u8")).astype(x.dtype))
+        out[...] = whole
 
 
 @op("Mod", 10, 13, shape=broadcast)
@@ -107,18 +95,13 @@ def mod_of_integers(A, B, *, fmod, out):
     """The rest of a division: with the sign of the divisor, or with fmod, which floating-point numbers need, of the dividend."""
     if not fmod and A.dtype.kind not in "iu":
         raise ValueError("Mod of floating-point numbers needs fmod=1 before version 28")
-    return Later(partial(_rest, np.fmod if fmod else np.mod), A, B, out)
+    return elementwise.binary("fmod" if fmod else "mod", A, B, out)
 
 
 @op("Mod", 28, 28, shape=broadcast)
 def mod(A, B, *, fmod, out):
     """The rest of a division: with the sign of the divisor, or with fmod that of the dividend."""
-    return Later(partial(_rest, np.fmod if fmod else np.mod), A, B, out)
-
-
-def _rest(divide: Callable, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    _no_zero(b)
-    divide(a, b, out=out)
+    return elementwise.binary("fmod" if fmod else "mod", A, B, out)
 
 
 # Several operands
@@ -132,7 +115,8 @@ def _several(name: str, through: int, ranges: tuple[int, int, int], loop: str, p
         if len(data_0) == 1:
             return Later(_copy, data_0[0], out)
         reached = np.broadcast_shapes(data_0[0].shape, data_0[1].shape) == out.shape  # later operands may stretch the first two
-        return (elementwise.fold(loop, data_0, out) if reached else None) or Later(partial(_folded, plain), *data_0, out)
+        once = len(data_0) == 2 or loop != "add" or out.dtype.itemsize > 2  # sums of 16 bits are rounded at the end alone
+        return (elementwise.fold(loop, data_0, out) if reached and once else None) or Later(partial(_folded, plain), *data_0, out)
     return op(name, broadcasts, through, shape=broadcast)(op(name, since, alike, shape=all_alike)(several))
 
 
@@ -142,10 +126,13 @@ def _copy(x: np.ndarray, out: np.ndarray) -> None:
 
 def _folded(plain: Callable, *arrays: np.ndarray) -> None:
     *operands, out = arrays
-    found = plain(operands[0], operands[1])
-    for x in operands[2:]:
-        found = plain(found, x)
-    out[...] = found
+    out[...] = _accumulated(plain, *operands)
+
+
+def _accumulated(plain: Callable, *operands: np.ndarray) -> Any:
+    """A fold; 16-bit floats are folded as 32-bit ones."""
+    narrow = operands[0].dtype.itemsize == 2 and operands[0].dtype.kind not in "iu"
+    return reduce(plain, [x.astype("f4") if narrow else x for x in operands])
 
 
 sum_ = _several("Sum", 13, (1, 6, 8), "add", np.add)
@@ -159,11 +146,7 @@ def mean(*data_0, consumed_inputs=None, out):
     """The mean of the operands, element by element."""
     def averaged(*arrays):
         *operands, out = arrays
-        wide = "f4" if out.dtype.itemsize == 2 else out.dtype
-        total = operands[0].astype(wide)
-        for x in operands[1:]:
-            total = total + x.astype(wide)
-        out[...] = total / len(operands)
+        out[...] = _accumulated(np.add, *operands) / len(operands)
     return Later(averaged, *data_0, out)
 
 
@@ -189,10 +172,34 @@ log = _map("Log", (1, 13), "log", np.log)
 not_ = _map("Not", (1, 1), "not", np.logical_not)
 
 
-@op("Erf", 9, 13, shape=same, inplace=(0,), types=FLOATS)
+round_ = _map("Round", (11, 22), "round", np.rint)
+sign = _map("Sign", (9, 13), "sign", np.sign)
+
+
+@op("IsNaN", 9, 20, shape=same)
+def is_nan(X, *, out):
+    """Where there is no number."""
+    return elementwise.unary("is_nan", X, out) or Later(np.isnan, X, out)
+
+
+@op("IsInf", 10, 20, shape=same)
+def is_inf(X, *, detect_negative, detect_positive, out):
+    """Where there is an infinity, of the signs that are asked for."""
+    return elementwise.unary("is_inf", X, out, detect_negative, detect_positive) or Later(
+        lambda x, out: _through_double("is_inf", x, out, detect_negative, detect_positive), X, out)
+
+
+def _through_double(loop: str, x: np.ndarray, out: np.ndarray, *settings: float) -> None:
+    """A loop for a type that has none: on the same numbers as doubles."""
+    made = np.empty(x.shape, "?" if out.dtype.kind == "b" else "f8")
+    elementwise.unary(loop, x.astype("f8"), made, *settings)()  # type: ignore[misc]  # doubles have all of them
+    out[...] = made
+
+
+@op("Erf", 9, 13, shape=same, inplace=(0,))
 def erf(input, *, out):
-    """The error function."""
-    return elementwise.unary("erf", input, out)
+    """The error function; of whole numbers it is rounded towards zero."""
+    return elementwise.unary("erf", input, out) or Later(partial(_through_double, "erf"), input, out)
 
 
 @op("Clip", 1, 13, shape=same, inplace=(0,))
@@ -219,6 +226,9 @@ def _chosen_sizes(condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
 def where(condition, X, Y, *, out):
     """Elements of X where the condition holds, else those of Y."""
     def chosen(condition, x, y, out):
+        if out is None:
+            return np.where(condition, x, y)
         np.copyto(out, y)
         np.copyto(out, x, where=condition)
+        return None
     return Later(chosen, condition, X, Y, out)

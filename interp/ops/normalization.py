@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,27 @@ def log_softmax(input, *, axis, out):
     return normalization.softmax(input, at, at + 1, True, out)
 
 
+@op("Hardmax", 1, 11, shape=_from_axis, types=FLOATS)
+def hardmax_of_rows(input, *, axis, out):
+    """1 for the first maximum of all the axes from one on taken together, 0 for the others."""
+    at = axis + input.ndim if axis < 0 else axis
+    rows = (prod(input.shape[:at]), prod(input.shape[at:]))
+    return Later(lambda x, out: _hardmax(x.reshape(rows), 1, out.reshape(rows)), input, out)
+
+
+@op("Hardmax", 13, 13, shape=_along_axis, types=FLOATS)
+def hardmax(input, *, axis, out):
+    """1 for the first maximum along one axis, 0 for the others."""
+    at = axis_of(axis, input.ndim)
+    return Later(lambda x, out: _hardmax(x, at, out), input, out)
+
+
+def _hardmax(x: np.ndarray, axis: int, out: np.ndarray) -> None:
+    out[...] = 0
+    if x.size:
+        np.put_along_axis(out, np.expand_dims(x.astype("f8").argmax(axis), axis), 1, axis)
+
+
 # Dropout
 
 
@@ -125,9 +147,8 @@ def _dropped(x: Fact, *_: Any, **__: Any) -> list[Any]:
 def _kept(x: np.ndarray, out: list) -> Any:
     """Everything, and a mask that is all true."""
     y, mask = [*out, None][:2]
-    if mask is None and y is not None:
-        return layout.copy(x, y)
-    return Later(_keep, x, y, mask)
+    copied = layout.copy(x, y) if mask is None and y is not None else None
+    return copied or Later(_keep, x, y, mask)
 
 
 def _keep(x: np.ndarray, y: np.ndarray | None, mask: np.ndarray | None) -> None:
@@ -162,7 +183,7 @@ def dropout_in_inference(data, *, ratio, out):
     return _kept(data, out)
 
 
-@op("Dropout", 12, 22, shape=_dropped, types={"T": FLOATS})
+@op("Dropout", 12, 22, shape=_dropped)
 def dropout(data, ratio=None, training_mode=None, *, seed, out):
     """The input itself, or in training mode with elements left out at random: the same ones for the same seed.
 
