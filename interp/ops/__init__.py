@@ -20,6 +20,7 @@ FAMILIES: tuple[str, ...] = (
     "random",
     "recurrent",
     "reduce",
+    "resize",
     "roi",
     "scan",
     "sequence",
