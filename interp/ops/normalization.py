@@ -27,15 +27,14 @@ def _trained(spatial: bool, momentum: float, epsilon: float, x: np.ndarray, scal
 
     The outputs are Y, the running mean and variance, and where the version has them the batch's.
     """
-    wide = np.result_type(x.dtype if x.dtype.itemsize > 2 else np.float32, np.float32)
     axes = (0, *range(2, x.ndim)) if spatial else (0,)
     along = (1, -1, *(1,) * (x.ndim - 2)) if spatial else (1, *x.shape[1:])
-    values = x.astype(wide)
+    values = x.astype(np.float64)
     own_mean, own_var = values.mean(axes), values.var(axes)
-    normal = (values - own_mean.reshape(along)) / np.sqrt(own_var.reshape(along) + wide.type(epsilon))
-    found = [normal * scale.astype(wide).reshape(along) + b.astype(wide).reshape(along)]
+    normal = (values - own_mean.reshape(along)) / np.sqrt(own_var.reshape(along) + epsilon)
+    found = [normal * scale.astype(np.float64).reshape(along) + b.astype(np.float64).reshape(along)]
     for old, new in ((mean, own_mean), (var, own_var)):
-        found.append(old.astype(wide) * momentum + new.reshape(old.shape) * (1 - momentum))
+        found.append(old.astype(np.float64) * momentum + new.reshape(old.shape) * (1 - momentum))
     for value, out in zip([*found, own_mean, own_var], outs, strict=False):
         if out is not None:
             out[...] = value.reshape(out.shape)
