@@ -5,6 +5,7 @@ from ..registry import Registry, ops_of
 
 FAMILIES: tuple[str, ...] = (
     "activation",
+    "attention",
     "bits",
     "cast",
     "control",
@@ -13,6 +14,7 @@ FAMILIES: tuple[str, ...] = (
     "gather",
     "generate",
     "layout",
+    "linear_attention",
     "loss",
     "matmul",
     "normalization",
@@ -22,9 +24,11 @@ FAMILIES: tuple[str, ...] = (
     "reduce",
     "resize",
     "roi",
+    "rotary",
     "scan",
     "sequence",
     "signal",
+    "standardize",
     "training",
     "trigonometry",
     "view",
