@@ -49,7 +49,17 @@ def branch(cond, then_branch, else_branch, wanted, *arrays):
         raise ValueError(f"the condition has {cond.size} elements, not one")
     n = len(arrays) - (wanted or 0)
     body = then_branch if cond.item() else else_branch
-    return tuple(body.run(list(arrays[:n]), list(arrays[n:]) if wanted else None))
+    return delivered(body.run(list(arrays[:n]), list(arrays[n:]) if wanted else None), arrays[n:])
+
+
+def delivered(found, outs):
+    """Results, which stand in the buffers that are given for them."""
+    for out, value in zip(outs, found, strict=False):
+        if out is not None and out is not value:
+            if out.shape != value.shape:
+                raise ValueError(f"a result is {list(value.shape)} where {list(out.shape)} was inferred")
+            out[...] = value
+    return tuple(found)
 
 
 def carried_on(a, b, free):
@@ -135,13 +145,7 @@ def iterated(M, cond, n, body, wanted, *arrays):
         rows.append(made[1 + n:])
     scans = [stacked([r[k] for r in rows], body, 1 + n + k, outs[n + k] if outs else None)
              for k in range(len(body.outputs) - 1 - n)]
-    found = [*(duplicate(c) if not done else c for c in carried), *scans]
-    for out, value in zip(outs, found, strict=False):
-        if out is not None:
-            if out.shape != value.shape:
-                raise ValueError(f"a result is {list(value.shape)} where {list(out.shape)} was inferred")
-            out[...] = value
-    return tuple(found)
+    return delivered([*(duplicate(c) if not done else c for c in carried), *scans], outs)
 
 
 def stacked(rows, body, k, out):

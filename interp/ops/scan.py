@@ -10,7 +10,7 @@ from ..errors import RunError
 from ..kernels import control
 from ..kernels.step import Later
 from ..registry import op
-from .control import duplicate, steady
+from .control import delivered, duplicate, steady
 from .sequence import element_of
 from .shapes import axis_of, shape_of
 
@@ -138,12 +138,7 @@ def walked(lengths, body, w, wanted, *arrays):
         if not items and not outs:
             raise RunError("only an item of the batch tells the shapes, and it has none")
         found = [np.stack(rows) for rows in zip(*items, strict=True)] if items else list(outs)
-    for out, value in zip(outs, found, strict=False):
-        if out is not None:
-            if out.shape != value.shape:
-                raise ValueError(f"a result is {list(value.shape)} where {list(out.shape)} was inferred")
-            out[...] = value
-    return tuple(found)
+    return delivered(found, outs)
 
 
 def one_sequence(states, inputs, captured, body, w, count):
@@ -164,13 +159,18 @@ def one_sequence(states, inputs, captured, body, w, count):
         own = [r[k] for r in rows]
         if not own:
             fact = body.fact(w.states + k)
-            own = [np.zeros([d if isinstance(d, int) else 0 for d in fact.shape or ()], fact.dtype)]
+            own = [blank([d if isinstance(d, int) else 0 for d in fact.shape or ()], fact.dtype)]
         elif w.backward[w.inputs + k]:
             own.reverse()
-        own = own[:count] + [np.zeros_like(own[0])] * (length - count) if length else own
+        own = own[:count] + [blank(own[0].shape, own[0].dtype)] * (length - count) if length else own
         at = axis_of(w.axes[w.inputs + k], own[0].ndim + 1)
         outputs.append(np.stack(own, at) if length else np.stack(own, at).take([], at))
     return [*(duplicate(s) if not count else s for s in states), *outputs]
+
+
+def blank(shape, dtype):
+    """What stands beyond the end of a sequence."""
+    return np.full(shape, "", object) if dtype.hasobject else np.zeros(shape, dtype)
 
 
 def mapped(input_sequence, *values, body):

@@ -115,11 +115,12 @@ class Case:
     Outputs may be wider than the type that the schema gives them: they are rounded to it. Floats are compared within the
     tolerance of tests/tolerance.py at the scale of `terms` (the largest result, where it is not given), or bit for bit if
     `exact`; anything else always is. Where a result cannot be known beforehand, `check` gets the outputs, `due` has their types.
+    `outer` has the type and the value of what sub-graphs among the attributes read by name.
     """
 
     def __init__(self, inputs: list[Any], expected: Any, *, exact: bool = False, terms: float | None = None,
-                 check: Callable[..., None] | None = None, **attributes: Any):
-        self.inputs, self.expected, self.attributes = inputs, list(expected), attributes
+                 check: Callable[..., None] | None = None, outer: dict[str, tuple[str, Any]] | None = None, **attributes: Any):
+        self.inputs, self.expected, self.attributes, self.outer = inputs, list(expected), attributes, outer or {}
         self.exact, self.terms, self.check = exact, terms, check
 
 
@@ -171,7 +172,8 @@ def type_at(spec: Spec, formal: Any, i: int, value: Any) -> str:
     p = parameter(formal, i)
     if p.type_str not in spec.types:
         return p.type_str
-    return spec.types[p.type_str] if p.is_homogeneous else shown(value)
+    kind = spec.types[p.type_str]
+    return kind if p.is_homogeneous or kind == f"optional({shown(value)})" else shown(value)
 
 
 def shown(value: Any) -> str:
@@ -206,7 +208,8 @@ class OneNode:
     types: list[str] = field(default_factory=list)
 
 
-def one_node(spec: Spec, inputs: list[Any], outputs: list[Any], attributes: dict[str, Any]) -> OneNode:
+def one_node(spec: Spec, inputs: list[Any], outputs: list[Any], attributes: dict[str, Any],
+             outer: dict[str, tuple[str, Any]] | None = None) -> OneNode:
     """A model; an output that is None is absent. Sizes of outputs stay open, ranks too where one is `...`."""
     schema = spec.schema
     names = ["" if x is None else f"i{k}" for k, x in enumerate(inputs)]
@@ -214,6 +217,7 @@ def one_node(spec: Spec, inputs: list[Any], outputs: list[Any], attributes: dict
     node = helper.make_node(spec.op, names, results, domain=spec.domain)
     node.attribute.extend(attribute(schema, k, v) for k, v in attributes.items() if v is not None)
     given = [(n, type_at(spec, schema.inputs, k, x), x) for k, (n, x) in enumerate(zip(names, inputs, strict=True)) if n]
+    given += [(n, t, x) for n, (t, x) in (outer or {}).items()]
     types = [type_at(spec, schema.outputs, k, y) for k, y in enumerate(outputs)]
     graph = helper.make_graph(
         [node], "one_node", [helper.make_value_info(n, type_proto(t, getattr(x, "shape", None))) for n, t, x in given],
