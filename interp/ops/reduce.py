@@ -1,16 +1,13 @@
 """Reductions along axes, and the positions of extreme elements."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..dims import Fact
-from ..kernels import reduce, step
+from ..kernels import order, reduce
 from ..registry import Op, op
 from .layout import plain
-from .shapes import axes_of, reduced
+from .shapes import axes_of, axis_of, reduced
 
 KINDS = {"ReduceSum": "sum", "ReduceMean": "mean", "ReduceProd": "product", "ReduceMax": "largest", "ReduceMin": "least",
          "ReduceL1": "sizes", "ReduceL2": "norm", "ReduceSumSquare": "squares", "ReduceLogSum": "logarithm",
@@ -49,22 +46,20 @@ reduce_log_sum = _reduction("ReduceLogSum", 13, 18, 28)
 reduce_log_sum_exp = _reduction("ReduceLogSumExp", 13, 18, 28)
 
 
-def _chosen(x: Fact, *, axis: int, keepdims: int, **_: Any) -> list[Any]:
+def _chosen(x: Fact, *, axis: int, keepdims: int, select_last_index: int = 0) -> list[Any]:
     return reduced(x, (axis,), keepdims=keepdims)
 
 
-def _position(name: str, find: Callable) -> Op:
-    """The position of an extreme element along an axis; of several the first, or the last where asked for."""
+def _position(name: str, least: bool) -> Op:
+    """The position of an extreme element along an axis; of several the first, or the last where asked for.
+
+    NaN wins over any number, as in ReduceMax and in NumPy. An empty axis has no such element, which is an error.
+    """
     @op(name, 1, 13, shape=_chosen)
     def position(data, *, axis, keepdims, select_last_index=0, out):
-        at = axes_of((axis,), data.ndim)[0]
-
-        def chosen(x, out):
-            found = x.shape[at] - 1 - find(np.flip(x, at), at) if select_last_index else find(x, at)
-            out[...] = found.reshape(out.shape)
-        return step.Later(chosen, data, out)
+        return order.position(data, axis_of(axis, data.ndim), least, bool(select_last_index), out)
     return position
 
 
-arg_max = _position("ArgMax", np.argmax)
-arg_min = _position("ArgMin", np.argmin)
+arg_max = _position("ArgMax", least=False)
+arg_min = _position("ArgMin", least=True)
