@@ -97,4 +97,6 @@ def _whole_gemm(alpha: float, beta: float, trans_a: int, trans_b: int) -> Callab
 
 
 def _scaled(x: np.ndarray, factor: float) -> np.ndarray:
-    return x if factor == 1 else x * int(factor) if factor.is_integer() else x * factor
+    """Whole numbers times a factor: a whole one wraps around as they do."""
+    whole = float(factor).is_integer() and abs(factor) < 2.0**63
+    return x if factor == 1 else x * np.array(int(factor)).astype(x.dtype) if whole else x * float(factor)
