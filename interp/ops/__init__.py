@@ -19,6 +19,7 @@ FAMILIES: tuple[str, ...] = (
     "loss",
     "matmul",
     "matrix",
+    "microsoft.recurrent",
     "normalization",
     "order",
     "pool",
