@@ -9,17 +9,6 @@ from .threads cimport Task, Team, share
 cnp.import_array()
 
 cdef extern from "hot/conv.h" nogil:
-    enum:
-        AXES
-    ctypedef struct Convolution:
-        Py_ssize_t batch, groups, in_channels, out_channels
-        Py_ssize_t size[3]
-        Py_ssize_t kernel[3]
-        Py_ssize_t stride[3]
-        Py_ssize_t dilation[3]
-        Py_ssize_t before[3]
-        Py_ssize_t out[3]
-        const void* panels
     ctypedef struct ConvolutionCall:
         const Convolution* how
         const void* x
@@ -144,7 +133,7 @@ def check(x, w, bias, y, group, settings):
         raise ValueError(f"{x} convolved with {w} is not {y}")
 
 
-cdef settle(Convolution* c, x, w, y, Py_ssize_t group, stride, dilation, before):
+cdef int settle(Convolution* c, x, w, y, Py_ssize_t group, stride, dilation, before) except -1:
     """The settings for three axes; one axis of all pixels where no window reaches beyond its own."""
     cdef int axis
     size, kernel, out = x[2:], w[2:], y[2:]
@@ -159,3 +148,4 @@ cdef settle(Convolution* c, x, w, y, Py_ssize_t group, stride, dilation, before)
         at = AXES - len(size) + axis
         c.size[at], c.kernel[at], c.stride[at] = size[axis], kernel[axis], stride[axis]
         c.dilation[at], c.before[at], c.out[at] = dilation[axis], before[axis], out[axis]
+    return 0

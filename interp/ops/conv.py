@@ -16,11 +16,11 @@ from .window import Window
 def convolved(X: Fact, W: Fact, B: Fact | None = None, *, group: int, **attributes: Any) -> list[tuple[Size, ...]]:
     """The shape rule of Conv."""
     x, w = shape_of(X), shape_of(W)
-    _check(x, w, None if B is None else B.shape, group)
-    return [(x[0], w[0], *_window(x, w, **attributes).out)]
+    check(x, w, None if B is None else B.shape, group)
+    return [(x[0], w[0], *window_of(x, w, **attributes).out)]
 
 
-def _check(x: Sequence[Size], w: Sequence[Size], b: Sequence[Size] | None, group: int) -> None:
+def check(x: Sequence[Size], w: Sequence[Size], b: Sequence[Size] | None, group: int) -> None:
     if len(x) < 3 or len(w) != len(x):
         raise ValueError(f"weights of shape {w} do not fit an input of shape {x}")
     if group < 1 or isinstance(w[0], int) and (w[0] % group or group > max(w[0], 1)):
@@ -31,7 +31,7 @@ def _check(x: Sequence[Size], w: Sequence[Size], b: Sequence[Size] | None, group
         raise ValueError(f"a bias of shape {b} for {w[0]} output channels")
 
 
-def _window(x: Sequence[Size], w: Sequence[Size], *, auto_pad: str, dilations: Any, kernel_shape: Any, pads: Any,
+def window_of(x: Sequence[Size], w: Sequence[Size], *, auto_pad: str, dilations: Any, kernel_shape: Any, pads: Any,
             strides: Any) -> Window:
     if kernel_shape is not None and any(isinstance(n, int) and n != k for n, k in zip(w[2:], kernel_shape, strict=True)):
         raise ValueError(f"kernel_shape {tuple(kernel_shape)} and weights of shape {w} disagree")
@@ -45,8 +45,8 @@ def convolution(X: np.ndarray, W: np.ndarray, B: np.ndarray | None = None, *, au
 
     SAME_UPPER and SAME_LOWER give ceil(size / stride) outputs in every version, as the text says from 11 on.
     """
-    _check(X.shape, W.shape, None if B is None else B.shape, group)
-    window: Any = _window(X.shape, W.shape, auto_pad=auto_pad, dilations=dilations, kernel_shape=kernel_shape, pads=pads,
+    check(X.shape, W.shape, None if B is None else B.shape, group)
+    window: Any = window_of(X.shape, W.shape, auto_pad=auto_pad, dilations=dilations, kernel_shape=kernel_shape, pads=pads,
                           strides=strides)
     weights = W if conv.depthwise(W.shape, group) else constant(conv.Packing(group), W)
     return conv.convolution(X, weights, B, out, group, window.stride, window.dilation, window.before)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "hot/isa.h"
+#include "hot/pieces.h"
 
 #if defined(__AVX2__)
 enum { VECTOR = 32, ROWS = 6 }; /* the vector's bytes; twelve sums, two of b and one of a fill sixteen registers */
@@ -24,19 +25,6 @@ enum {
 
 #define OF(name) JOINED(REAL, name)
 #define ALWAYS static inline __attribute__((always_inline))
-
-static inline ptrdiff_t lesser(ptrdiff_t a, ptrdiff_t b) {
-    return a < b ? a : b;
-}
-
-static inline ptrdiff_t pieces(ptrdiff_t whole, ptrdiff_t most) {
-    return most == 1 ? whole : most ? (whole + most - 1) / most : 0; /* divisions are slow, and 1 is common */
-}
-
-/* The length of the pieces of `whole`, as equal as they can be, none longer than `most`. */
-static inline ptrdiff_t even_piece(ptrdiff_t whole, ptrdiff_t most) {
-    return whole > most ? pieces(whole, pieces(whole, most)) : whole;
-}
 
 /* How many rows an item has: all of them, or fewer where the blocks of columns are too few for the threads. */
 static inline ptrdiff_t row_share(ptrdiff_t rows, ptrdiff_t blocks, int threads) {
