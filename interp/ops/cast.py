@@ -8,9 +8,10 @@ import numpy as np
 
 from ..dims import Fact
 from ..errors import UnsupportedType
+from ..kernels import cast as kernel
 from ..kernels.step import Later
 from ..registry import op
-from ..types import DTYPE, OF_CODE
+from ..types import DTYPE, OF_CODE, OF_DTYPE
 from .layout import put
 from .shapes import carried, shape_of, value_of
 
@@ -19,7 +20,9 @@ BOUNDED = frozenset(map(np.dtype, (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m
                                    ml_dtypes.float8_e5m2fnuz)))
 ALWAYS_BOUNDED = frozenset(map(np.dtype, (ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)))
 POWER = np.dtype(ml_dtypes.float8_e8m0fnu)
-LITERAL = {"inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "nan": np.nan}
+WITHOUT_ZERO_SIGN = frozenset(map(np.dtype, (ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2fnuz)))
+FEW_BITS = {np.dtype(t): ml_dtypes.iinfo(t).bits for t in (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2)}
+BRAIN = np.dtype(ml_dtypes.bfloat16)
 
 
 def target(to: int | str) -> str:
@@ -30,35 +33,58 @@ def target(to: int | str) -> str:
     return kind
 
 
-def converted(x: np.ndarray, kind: str, saturate: int = 1, round_mode: str = "up") -> np.ndarray:
-    """An array in another element type, as the text of Cast has it."""
+def converted(x: np.ndarray, kind: str, saturate: int = 1, round_mode: str = "up", endless: bool = True) -> np.ndarray:
+    """An array in another element type, as the text of Cast has it.
+
+    Between floats values are rounded to even, and infinite out of range; those of eight bits and less take the nearest end
+    while they saturate, also from infinities if `endless`. Whole numbers lose their upper bits. Floats lose their fraction;
+    where the text leaves open what becomes of them it is what processors answer, the least whole number of 32 or 64 bits,
+    cut to the type.
+    """
     dtype = DTYPE[kind]
     if kind == STRING:
         return _texts(x)
     if x.dtype.kind in "OUS":
-        return _parsed(x, dtype)
+        return converted(_parsed(x, dtype), kind, saturate, round_mode, endless)
     if x.dtype == dtype:
         return x
-    if dtype.kind == "b":
-        return x != x.dtype.type(0)
     with np.errstate(all="ignore"):
         if dtype == POWER:
-            return _powers(_wide(x), saturate, round_mode)
-        if dtype in ALWAYS_BOUNDED or (dtype in BOUNDED and saturate):
-            most = float(ml_dtypes.finfo(dtype).max)
-            return np.clip(_wide(x), -most, most).astype(dtype)
-        if _is_float(x.dtype) and not _is_float(dtype):
-            return _wide(x).astype("u8" if dtype == np.uint64 else "i8").astype(dtype)
+            return _powers(_with_trace(x) if x.dtype.itemsize == 8 and x.dtype.kind in "iu" else _wide(x), saturate, round_mode)
+        if dtype in BOUNDED or dtype in ALWAYS_BOUNDED:
+            return _bounded(_wide(x), dtype, dtype in ALWAYS_BOUNDED or bool(saturate), endless)
+        if dtype in FEW_BITS:
+            return (_compiled(_wide(x), np.dtype("i1")) & np.int8((1 << FEW_BITS[dtype]) - 1)).view("u1").astype(dtype)
+        return _compiled(x if x.dtype.isbuiltin == 1 or x.dtype == BRAIN else _wide(x), dtype)
+
+
+def _compiled(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    made = np.empty(x.shape, dtype)
+    step = kernel.cast(np.ascontiguousarray(x).reshape(x.shape), made)
+    if step is None:
         return x.astype(dtype)
+    step()
+    return made
 
 
-def _is_float(dtype: np.dtype) -> bool:
-    return dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name)
+def _bounded(x: np.ndarray, dtype: np.dtype, saturate: bool, endless: bool) -> np.ndarray:
+    """Floats of eight bits and less, from wider ones."""
+    if not saturate:
+        return x.astype(dtype)
+    most = float(ml_dtypes.finfo(dtype).max)
+    within = np.clip(x, -most, most)
+    return (within if endless or dtype not in WITHOUT_ZERO_SIGN else np.where(np.isinf(x), np.nan, within)).astype(dtype)
 
 
 def _wide(x: np.ndarray) -> np.ndarray:
-    """Numbers as NumPy's own floats."""
-    return x if x.dtype.kind == "f" and x.dtype.itemsize > 2 else x.astype("f4" if x.dtype.itemsize < 4 else "f8")
+    """Numbers as NumPy's own floats; whole ones too large for them stay."""
+    return x if x.dtype.kind in "fiub" and x.dtype.itemsize > 2 else x.astype("f4")
+
+
+def _with_trace(x: np.ndarray) -> np.ndarray:
+    """64-bit whole numbers as doubles; the last bit that is left tells whether any was lost."""
+    lost = x & x.dtype.type(0xfff)
+    return np.where(x >> x.dtype.type(53) > 0, x - lost | (lost != 0).astype(x.dtype) << x.dtype.type(12), x).astype("f8")
 
 
 def _powers(x: np.ndarray, saturate: int, round_mode: str) -> np.ndarray:
@@ -72,33 +98,39 @@ def _powers(x: np.ndarray, saturate: int, round_mode: str) -> np.ndarray:
 
 
 def _texts(x: np.ndarray) -> np.ndarray:
-    """Numbers as text: the shortest that reads back as the same number."""
+    """Numbers as text, without exponents: the shortest that reads back as the same number."""
     def text(value: Any) -> str:
         if isinstance(value, str):
             return value
-        name = str(value)
-        return {"nan": "NaN", "inf": "INF", "-inf": "-INF"}.get(name, name)
+        if not np.isfinite(value):
+            return "NaN" if np.isnan(value) else "INF" if value > 0 else "-INF"
+        if x.dtype.kind == "f":
+            return np.format_float_positional(value, trim="0")
+        return np.format_float_positional(float(_shortest(value)), trim="0")
+    if x.dtype.kind in "iub" or "int" in x.dtype.name:
+        return np.array([str(int(v)) for v in x.ravel()], object).reshape(x.shape)
     return np.array([text(v) for v in x.ravel()], object).reshape(x.shape)
 
 
+def _shortest(value: Any) -> str:
+    """The fewest digits that read back as a number of a type that NumPy does not know."""
+    return next(t for t in (f"{float(value):.{digits}g}" for digits in range(1, 18)) if type(value)(float(t)) == value)
+
+
 def _parsed(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Numbers from text."""
+    """Numbers from text: whole ones for types of whole numbers where the text is one, else doubles."""
     def number(value: Any) -> float | int:
         text = value.decode() if isinstance(value, bytes) else str(value)
-        found = LITERAL.get(text.strip().lower())
-        if found is not None:
-            return found
         try:
-            return int(text)
+            return int(text) if whole else float(text)
         except ValueError:
             return float(text)
-    if dtype.kind in "iub" and not all(_whole(v) for v in x.ravel()):
-        return np.array([int(number(v)) for v in x.ravel()]).reshape(x.shape).astype(dtype)
-    return np.array([number(v) for v in x.ravel()], None if x.size else "f8").reshape(x.shape).astype(dtype)
-
-
-def _whole(text: Any) -> bool:
-    return str(text).strip().lstrip("+-").isdigit()
+    whole = dtype.kind in "iu" or "int" in dtype.name
+    found = [number(v) for v in x.ravel()]
+    if whole and all(isinstance(v, int) for v in found):
+        found = [(v + 2**63) % 2**64 - 2**63 for v in found]  # as many bits as any type has
+        return np.array(found, "i8").reshape(x.shape)
+    return np.array(found, "f8").reshape(x.shape)
 
 
 def _cast_fact(x: Fact, *, to: int | str, **_: Any) -> list[Any]:
@@ -111,22 +143,42 @@ def _fact(x: Fact, kind: str) -> Fact:
     return Fact(kind, shape_of(x), None if value is None else value_of(value, DTYPE[kind]))
 
 
-def _cast(x: np.ndarray, kind: str, saturate: int, round_mode: str, out: np.ndarray | None) -> Later:
-    return Later(lambda x, out: put(converted(x, kind, saturate, round_mode), out), x, out)
+def _cast(x: np.ndarray, kind: str, saturate: int, round_mode: str, out: np.ndarray | None, endless: bool = True) -> Any:
+    if round_mode not in ("up", "down", "nearest"):
+        raise ValueError(f"round_mode {round_mode!r}: it is up, down or nearest")
+    made = None if out is None else kernel.cast(x, out)
+    return made or Later(lambda x, out: put(converted(x, kind, saturate, round_mode, endless), out), x, out)
 
 
-@op("Cast", 1, 28, shape=_cast_fact)
+@op("Cast", 24, 28, shape=_cast_fact)
+@op("Cast", 1, 13, shape=_cast_fact)
 def cast(input, *, to, saturate=1, round_mode="up", out):
     """The same numbers in another type; out of range, those of eight bits and less take the nearest end while they saturate."""
     return _cast(input, target(to), saturate, round_mode, out)
+
+
+@op("Cast", 19, 23, shape=_cast_fact)
+def cast_without_infinities(input, *, to, saturate, out):
+    """As in other versions, but infinities are NaN in those 8-bit floats that have no negative zero."""
+    return _cast(input, target(to), saturate, "up", out, endless=False)
 
 
 def _like(x: Fact, like: Fact, **_: Any) -> list[Any]:
     return [_fact(x, like.type)]
 
 
-@op("CastLike", 15, 25, shape=_like)
+def _type_like(out: np.ndarray | None) -> str:
+    return STRING if out is None else OF_DTYPE[out.dtype]
+
+
+@op("CastLike", 24, 25, shape=_like)
+@op("CastLike", 15, 15, shape=_like)
 def cast_like(input, target_type, *, saturate=1, round_mode="up", out):
     """The same numbers in the type of another array."""
-    kind = STRING if out is None else next(k for k, d in DTYPE.items() if d == out.dtype)
-    return _cast(input, kind, saturate, round_mode, out)
+    return _cast(input, _type_like(out), saturate, round_mode, out)
+
+
+@op("CastLike", 19, 23, shape=_like)
+def cast_like_without_infinities(input, target_type, *, saturate, out):
+    """As in other versions, but infinities are NaN in those 8-bit floats that have no negative zero."""
+    return _cast(input, _type_like(out), saturate, "up", out, endless=False)
