@@ -14,6 +14,7 @@ from typing import Any
 from .attributes import bind, constant, plain_value
 from .errors import ModelError, Unsupported, UnsupportedOperator, UnsupportedVersion
 from .functions import Function, domain_of, standard_function
+from .gradient import differentiated
 from .graph import Graph, Node, Value
 from .registry import Op, Registry
 from .schema import Parameter, Schema, schema
@@ -92,8 +93,16 @@ class Reader:
         for v in proto.value_info:
             if v.name in own:
                 made.hints[own[v.name]] = value(own[v.name], v.type, least=1)
-        made.nodes = in_order(made.nodes)
+        made.nodes = in_order(differentiated(made, self._registry, lambda hint, kind: self._fresh(hint, kind, draft)))
         return made
+
+    def _fresh(self, hint: str, kind: str, draft: Draft) -> str:
+        """A name for a value or a node that the model does not have."""
+        if kind == "node":
+            return unused(self._node_names, hint)
+        name = unused(self._value_names, hint)
+        self._home[name] = draft.graph
+        return name
 
     def _initializers(self, proto: Any, draft: Draft, place: Place, fed: frozenset[str]) -> None:
         made, own = draft.graph, place.names.maps[0]
@@ -174,9 +183,17 @@ class Reader:
             self._inline(name, op, inputs, outputs, given, draft, place)
             return
         bound = bind(name, s, given, lambda kind, a, there: self._value(kind, a, there, place))
+        for key in op.refers:
+            bound[key] = self._referred(bound[key], name, place)
         node = Node(name, s, op, inputs, outputs, bound)
         self._capture(node)
         draft.graph.nodes.append(node)
+
+    def _referred(self, given: Any, name: str, place: Place) -> Any:
+        """An attribute that names values, with the names that they have in the result."""
+        if isinstance(given, str):
+            return self._resolve(given, name, place)
+        return given and tuple(self._resolve(g, name, place) for g in given)
 
     def _attributes(self, name: str, proto: Any, place: Place) -> dict[str, tuple[Any, Place]]:
         """A node's attributes, each with the place where it was written: references stand for those of the function's call."""

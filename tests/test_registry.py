@@ -202,7 +202,7 @@ def test_misfits_are_told():
 def test_every_operator_fits_the_schemas_that_it_claims(o):
     assert list(misfits(o)) == []
     assert o.shape is not None, "every standard operator has a shape rule"
-    assert o.through is not None, "ranges are closed"
+    assert o.through is not None or o.signature, "ranges are closed where the standard has versions"
 
 
 @pytest.mark.parametrize("o", OPS, ids=lambda o: f"{o.name}-{o.range}")

@@ -68,7 +68,7 @@ def same(got, due):
 def run(triple):
     """Run a triple's case with its inputs fed, and with all but the first known beforehand."""
     spec, case = made(triple)
-    node = one_node(spec, case.inputs, case.expected, case.attributes, case.outer)
+    node = one_node(spec, case.inputs, case.expected, case.attributes, case.outer, case.before)
     onnx.checker.check_model(node.model)
     for model, feeds in filter(None, [(node.model, node.feeds), later_as_constants(node)]):
         got = interp.load(model, threads=1).run(None, feeds)

@@ -14,6 +14,7 @@ FAMILIES: tuple[str, ...] = (
     "elementwise",
     "gather",
     "generate",
+    "gradient",
     "integer",
     "layout",
     "linear_attention",

@@ -32,15 +32,21 @@ def _check(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignored
         raise ValueError(f"there is no class {wrong[0]}, there are {classes}")
 
 
+def picked_weights(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None,
+                   ignore_index: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """What each target counts for, nothing where it is ignored, in float64; and the class it names, 0 where it is ignored."""
+    ignored = np.zeros(target.shape, bool) if ignore_index is None else target == ignore_index
+    _check(x, target, weight, ignored)
+    right = np.where(ignored, 0, target).astype(np.int64)
+    each = np.ones(target.shape) if weight is None else weight.astype(np.float64)[right]
+    return np.where(ignored, 0, each), right
+
+
 def picked(logs: np.ndarray, target: np.ndarray, weight: np.ndarray | None, ignore_index: int | None, reduction: str) -> Any:
     """Minus the logarithms of the right classes' probabilities, weighted; those of ignored targets count for nothing."""
-    ignored = np.zeros(target.shape, bool) if ignore_index is None else target == ignore_index
-    _check(logs, target, weight, ignored)
-    right = np.where(ignored, 0, target).astype(np.int64)
-    each = np.ones(target.shape, logs.dtype) if weight is None else weight.astype(logs.dtype)[right]
-    each = np.where(ignored, 0, each)
-    taken = np.take_along_axis(logs, right[:, None], 1)[:, 0] if logs.shape[1] else np.zeros(target.shape, logs.dtype)
-    loss = np.where(ignored, 0, -taken * each)
+    each, right = picked_weights(logs, target, weight, ignore_index)
+    taken = np.take_along_axis(logs, right[:, None], 1)[:, 0] if logs.shape[1] else np.zeros(target.shape)
+    loss = np.where(ignore_index is not None and target == ignore_index, 0, -taken * each)
     if reduction == "none":
         return loss
     with np.errstate(invalid="ignore", divide="ignore"):

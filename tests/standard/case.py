@@ -14,7 +14,7 @@ Expected values come from a formula in float64, written from the operator's text
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -114,14 +114,16 @@ class Case:
 
     Outputs may be wider than the type that the schema gives them: they are rounded to it. Floats are compared within the
     tolerance of tests/tolerance.py at the scale of `terms` (the largest result, where it is not given), or bit for bit if
-    `exact`; anything else always is. Where a result cannot be known beforehand, `check` gets the outputs, `due` has their types.
-    `outer` has the type and the value of what sub-graphs among the attributes read by name.
+    `exact`; anything else always is. Where a result cannot be known beforehand, `check` gets the outputs instead. `outer` has
+    the type and the value of what sub-graphs among the attributes read by name. Nodes of the newest version may stand `before`
+    the operator's own; the inputs are called i0, i1, ….
     """
 
     def __init__(self, inputs: list[Any], expected: Any, *, exact: bool = False, terms: float | None = None,
-                 check: Callable[..., None] | None = None, outer: dict[str, tuple[str, Any]] | None = None, **attributes: Any):
+                 check: Callable[..., None] | None = None, outer: dict[str, tuple[str, Any]] | None = None,
+                 before: Sequence[onnx.NodeProto] = (), **attributes: Any):
         self.inputs, self.expected, self.attributes, self.outer = inputs, list(expected), attributes, outer or {}
-        self.exact, self.terms, self.check = exact, terms, check
+        self.exact, self.terms, self.check, self.before = exact, terms, check, before
 
 
 Maker = Callable[[Spec], Case]
@@ -209,7 +211,7 @@ class OneNode:
 
 
 def one_node(spec: Spec, inputs: list[Any], outputs: list[Any], attributes: dict[str, Any],
-             outer: dict[str, tuple[str, Any]] | None = None) -> OneNode:
+             outer: dict[str, tuple[str, Any]] | None = None, before: Sequence[onnx.NodeProto] = ()) -> OneNode:
     """A model; an output that is None is absent. Sizes of outputs stay open, ranks too where one is `...`."""
     schema = spec.schema
     names = ["" if x is None else f"i{k}" for k, x in enumerate(inputs)]
@@ -220,11 +222,11 @@ def one_node(spec: Spec, inputs: list[Any], outputs: list[Any], attributes: dict
     given += [(n, t, x) for n, (t, x) in (outer or {}).items()]
     types = [type_at(spec, schema.outputs, k, y) for k, y in enumerate(outputs)]
     graph = helper.make_graph(
-        [node], "one_node", [helper.make_value_info(n, type_proto(t, getattr(x, "shape", None))) for n, t, x in given],
+        [*before, node], "one_node", [helper.make_value_info(n, type_proto(t, getattr(x, "shape", None))) for n, t, x in given],
         [helper.make_value_info(r, type_proto(t, None if y is Ellipsis else [None] * np.ndim(y)))
          for r, t, y in zip(results, types, outputs, strict=True) if r])
     opsets = [helper.make_opsetid(spec.domain, spec.version)]
-    if spec.domain and any(a.type == onnx.AttributeProto.GRAPH for a in node.attribute):
+    if spec.domain and (before or any(a.type == onnx.AttributeProto.GRAPH for a in node.attribute)):
         opsets.append(helper.make_opsetid("", defs.onnx_opset_version()))
     model = helper.make_model(graph, opset_imports=opsets, ir_version=13)
     return OneNode(model, {n: x for n, _, x in given}, types)

@@ -1,5 +1,6 @@
-"""Optimisers, by the pseudo code of their texts, on two tensors at once."""
+"""Optimisers, by the pseudo code of their texts, on two tensors at once; and Gradient, of a square."""
 import numpy as np
+from onnx import helper
 
 from .case import Case, case
 
@@ -59,3 +60,14 @@ def momentum(spec):
         v_new = 0.5 * v + 0.75 * g
         return x - float(R) * (g + 0.5 * v_new), v_new
     return Case([R, T, *inputs], run(step, inputs, 1), alpha=0.5, beta=0.75, norm_coefficient=0.25, mode="nesterov")
+
+
+@case("Gradient", domain=DOMAIN)
+def gradient(spec):
+    """The square of x times the size of z, which may be of any type."""
+    kind = spec.types["T2"] if spec.tried == "T2" or spec.dtype("T1").kind != "f" else spec.types["T1"]
+    x, z = spec.array((2, 3), kind), spec.array((5,), spec.types["T1"])
+    code = helper.np_dtype_to_tensor_dtype(x.dtype)
+    square = [helper.make_node("Size", ["i1"], ["size"]), helper.make_node("Cast", ["size"], ["factor"], to=code),
+              helper.make_node("Mul", ["i0", "i0"], ["squared"]), helper.make_node("Mul", ["squared", "factor"], ["y"])]
+    return Case([x, z], [(2 * x.astype(float) * 5).astype(x.dtype)], before=square, xs=["i0"], zs=["i1"], y="y")
