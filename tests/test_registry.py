@@ -222,7 +222,7 @@ def test_what_an_operator_declares_is_there(o):
 def test_ranges_reach_the_newest_version_that_onnx_has():
     """What an upgrade of onnx asks for: operators whose newest version is beyond their newest range."""
     newest = {}
-    for o in OPS:
+    for o in (o for o in OPS if not o.signature):
         newest[o.domain, o.name] = max(newest.get((o.domain, o.name), 0), o.through)
     behind = {f"{name}-{versions(name, domain)[-1].since}": through for (domain, name), through in newest.items()
               if versions(name, domain) and versions(name, domain)[-1].since > through}
