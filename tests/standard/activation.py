@@ -104,15 +104,6 @@ def along(spec, v):
     return v.reshape(2, 15), {"axis": 1 if spec.version == 1 else -2}, 1
 
 
-@case("Softmax", "LogSoftmax")
-def softmax(spec):
-    x, v = values(spec)
-    rows, settings, axis = along(spec, v)
-    e = np.exp(rows - rows.max(axis, keepdims=True))
-    share = e / e.sum(axis, keepdims=True)
-    return Case([x], [(np.log(share) if spec.op == "LogSoftmax" else share).reshape(SHAPE)], **settings)
-
-
 @case("Hardmax")
 def hardmax(spec):
     x, v = values(spec)
