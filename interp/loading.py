@@ -32,7 +32,7 @@ def load(source: Any, registry: Registry, *, trusted: Sequence[str | os.PathLike
     are also inputs become ``overridable``, but those named in ``fed`` ordinary inputs. Model-local functions are inlined, and
     so are operators that the registry lacks and the standard writes as functions.
     """
-    model, folder = _model(source)
+    model, folder = parsed(source)
     if not model.HasField("graph"):
         raise ModelError(f"{_name(source)}: is not an ONNX model: it has no graph")
     if not model.opset_import:
@@ -61,7 +61,7 @@ def _name(source: Any) -> str:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else "the model"
 
 
-def _model(source: Any) -> tuple[Any, str | None]:
+def parsed(source: Any) -> tuple[Any, str | None]:
     """A ModelProto and the folder in which it lies."""
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)

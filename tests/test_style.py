@@ -29,7 +29,7 @@ ARROWS = {
     "ops": "registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
-    "cli": "session registry ops types errors",
+    "cli": "session loading functions schema registry ops types errors",
     "__init__": "session registry ops errors types directml",
     "__main__": "cli",
 }

@@ -13,6 +13,7 @@ examples:
   interp model.onnx                                  run on random inputs, print what comes out
   interp model.onnx -i image=cat.png --resize        read an image, scaled to the size of the input
   interp model.onnx --data test_data_set_0 --expect test_data_set_0
+  interp ops model.onnx                              the operators of a model, and what runs them
 
 A first word that is no command is a model: `interp model.onnx` is `interp run model.onnx`. `interp run --help` has the rest.
 
@@ -28,6 +29,16 @@ examples:
   interp run model.onnx -n 100 --warmup 10 -t 2      times on two threads
   interp run model.onnx --kernels my_operators.py    operators of your own
   interp run model.onnx --json                       everything, for a program to read
+
+"""
+
+
+OPS = """\
+examples:
+  interp ops                        every operator: versions, types, what runs it
+  interp ops model.onnx             those of a model
+  interp ops model.onnx --missing   those of a model that cannot run
+  interp ops --markdown > docs/operators.md
 
 """
 
@@ -184,7 +195,18 @@ def reporting(parser: Parser) -> None:
     group.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
 
 
-COMMANDS: dict[str, Callable[[Parser], None]] = {"run": run}
+def ops(parser: Parser) -> None:
+    """interp ops."""
+    parser.examples = OPS
+    parser.add_argument("model", metavar="MODEL", nargs="?", help="an .onnx file whose operators to list, at its versions")
+    parser.add_argument("--missing", action="store_true", help="only what cannot run; the exit code is 1 where there is any")
+    parser.add_argument("--markdown", action="store_true", help="a document, a table a domain")
+    parser.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[], help="operators of your own")
+    parser.add_argument("--json", metavar="FILE", help="for programs; to standard output without =FILE")
+    parser.add_argument("--traceback", action="store_true", help="where an error comes from")
+
+
+COMMANDS: dict[str, Callable[[Parser], None]] = {"run": run, "ops": ops}
 
 
 def size(text: str) -> int:
