@@ -8,7 +8,7 @@ from libc.stdint cimport uintptr_t
 from libc.stdlib cimport calloc, free
 from posix.stdlib cimport posix_memalign
 from .step cimport CANCELLED, NO_MEMORY, OK, Later, Step
-from .step import MEANING, KernelFailed
+from .step import KernelFailed, meaning
 
 cnp.import_array()
 
@@ -275,7 +275,7 @@ cdef class Program:
                 status = go_on(&self.code)
             if status:
                 pending_exception()
-                raise KernelFailed(f"{self.where()}: {MEANING[status]}")
+                raise KernelFailed(f"{self.where()}: {meaning(status)}")
             if self.code.next == len(self.steps):
                 return
             try:
@@ -283,7 +283,7 @@ cdef class Program:
             except Exception as e:
                 raise KernelFailed(f"{self.where()}: {e}") from e
             if self.cancel.now:
-                raise KernelFailed(f"{self.where()}: {MEANING[CANCELLED]}")
+                raise KernelFailed(f"{self.where()}: {meaning(CANCELLED)}")
             self.code.next += 1
 
     cdef lend(self, list arrays):

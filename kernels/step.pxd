@@ -28,6 +28,7 @@ cdef enum Status:
 cdef struct Kernel:
     Run[ELEMENTS + 1] run
 
+cdef int out_of_range(Py_ssize_t index, Py_ssize_t size) noexcept nogil
 cdef Element code_of(a) noexcept
 cdef Kernel floats(Run single, Run double_, Run half_=*, Run brain_=*) noexcept
 cdef void widen(const element* x, float* y, Py_ssize_t n) noexcept nogil

@@ -19,6 +19,12 @@ cdef extern from "hot/step.h" nogil:
         void (*float_to_brain)(const float* x, uint16_t* y, Py_ssize_t n) noexcept nogil
     const StepLoops* picked "PICKED(step)"
 
+cdef extern from *:
+    """
+    static _Thread_local Py_ssize_t failed_index, failed_size = -1;
+    """
+    Py_ssize_t failed_index, failed_size
+
 cdef const StepLoops* loops = picked
 cdef int BFLOAT16 = np.dtype(ml_dtypes.bfloat16).num
 MEANING = {OUT_OF_RANGE: "an index is out of range", DIVISION_BY_ZERO: "an integer is divided by zero, or the least one by -1",
@@ -27,6 +33,22 @@ MEANING = {OUT_OF_RANGE: "an index is out of range", DIVISION_BY_ZERO: "an integ
 
 class KernelFailed(RuntimeError):
     """A kernel stopped: where, then why."""
+
+
+cdef int out_of_range(Py_ssize_t index, Py_ssize_t size) noexcept nogil:
+    """A status whose error will name the index and the size; said by the thread that runs the step, no worker."""
+    global failed_index, failed_size
+    failed_index, failed_size = index, size
+    return OUT_OF_RANGE
+
+
+def meaning(int status):
+    """What a status says, to the thread on which the step ran."""
+    global failed_size
+    size, failed_size = failed_size, -1
+    if status == OUT_OF_RANGE and size >= 0:
+        return f"{MEANING[status]}: {failed_index}, where the size is {size}"
+    return MEANING[status]
 
 
 def isa() -> str:
@@ -118,7 +140,7 @@ cdef class Step:
         self.at[len(self.arrays)] = kept
         free(scratch)
         if status:
-            raise KernelFailed(MEANING[status])
+            raise KernelFailed(meaning(status))
 
 
 cdef class Later:
