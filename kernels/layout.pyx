@@ -1,6 +1,8 @@
 """Moving elements: blocks between strided places, transpositions, gathered rows. Any type whose elements are plain bytes."""
 from math import prod
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
+from .indexed cimport named
 from .step cimport INT32, INT64, OK, OUT_OF_RANGE, Element, Run, Step, bound, code_of, team
 from .threads cimport Task, Team, share
 
@@ -287,6 +289,7 @@ def repeat(x, sizes, repeats, y):
 
 cdef struct Rows:
     Gatherer gather
+    bint wide  # indices of eight bytes
     Py_ssize_t outer, count, size, bytes
 
 cdef struct Gathering:
@@ -312,7 +315,12 @@ cdef int some_rows(const Gathering* on, Py_ssize_t begin, Py_ssize_t end, void* 
 
 cdef int rows(void** at, const Rows* how) noexcept nogil:
     cdef Gathering on = Gathering(<const char*> at[0], <const char*> at[1], <char*> at[2], how)
-    return share(team(at, 3), <Task> some_rows, &on, how.outer * how.count, how.bytes // 10 + 2)
+    cdef int status = share(team(at, 3), <Task> some_rows, &on, how.outer * how.count, how.bytes // 10 + 2)
+    if status != OUT_OF_RANGE:
+        return status
+    if how.wide:
+        return named(<const int64_t*> on.index, how.count, &how.size, 1)
+    return named(<const int32_t*> on.index, how.count, &how.size, 1)
 
 
 def gather(x, index, int axis, y):
@@ -328,7 +336,8 @@ def gather(x, index, int axis, y):
         return None
     if not y.flags.writeable:
         raise ValueError("the result's buffer is read-only")
-    how.gather = loops.gathered[code == INT64]
+    how.wide = code == INT64
+    how.gather = loops.gathered[how.wide]
     how.size, how.count = x.shape[axis], index.size
     how.outer, how.bytes = prod(x.shape[:axis]), prod(x.shape[axis + 1:]) * x.itemsize
     if not how.bytes or not how.outer:

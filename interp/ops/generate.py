@@ -10,7 +10,7 @@ from ..kernels.step import Later
 from ..registry import op
 from ..types import type_of
 from .layout import plain
-from .shapes import CARRIED, carried, numbers, shape_of, sizes, value_of
+from .shapes import CARRIED, axis_of, carried, numbers, shape_of, sizes, value_of
 
 INT64 = "tensor(int64)"
 
@@ -124,3 +124,40 @@ def range_(start, limit, delta, *, stash_type=1, out):
     first, last, step = _scalars(start, limit, delta)
     count = _counted(first, last, step)
     return Later(lambda out: np.copyto(out, first + np.arange(count) * step, casting="unsafe"), out)
+
+
+def _encoded(indices: Fact, depth: Fact, values: Fact, *, axis: int) -> list[Any]:
+    shape = shape_of(indices)
+    at, size = axis_of(axis, len(shape) + 1), sizes(depth)
+    if size is not None and (len(size) != 1 or (isinstance(size[0], int) and size[0] < 0)):
+        raise ValueError(f"the depth {size} is no number of classes")
+    return [(*shape[:at], fresh() if size is None else size[0], *shape[at:])]
+
+
+@op("OneHot", 11, 28, shape=_encoded, known=("depth",))
+def one_hot(indices, depth, values, *, axis):
+    """On where the index is, off elsewhere, along a new axis of `depth` classes; negative indices count from the last class."""
+    found, size = _whole(indices), int(np.ravel(depth)[0])
+    return _hot(np.where(found < 0, found + size, found), size, values, axis)
+
+
+@op("OneHot", 9, 9, shape=_encoded, known=("depth",))
+def one_hot_from_zero(indices, depth, values, *, axis):
+    """On where the index is, off elsewhere, along a new axis of `depth` classes; negative indices are beyond all classes."""
+    return _hot(_whole(indices), int(np.ravel(depth)[0]), values, axis)
+
+
+def _whole(indices: np.ndarray) -> np.ndarray:
+    """Indices as whole numbers; those that are too large for them are no class."""
+    if indices.dtype.kind in "iu":
+        return np.minimum(indices, np.iinfo("i8").max).astype("i8") if indices.dtype == "u8" else indices.astype("i8")
+    with np.errstate(invalid="ignore"):
+        return indices.astype("i8")
+
+
+def _hot(indices: np.ndarray, size: int, values: np.ndarray, axis: int) -> np.ndarray:
+    if values.shape != (2,):
+        raise ValueError(f"values of shape {values.shape} are not off and on")
+    at = axis_of(axis, indices.ndim + 1)
+    classes = np.arange(size).reshape(-1, *(1,) * (indices.ndim - at))
+    return values[(np.expand_dims(indices, at) == classes).astype("i8")]

@@ -259,49 +259,23 @@ def tile(input, repeats, *, out):
     return made or put_off(lambda x: np.tile(x, times), input, out)
 
 
-# Padding
-
-MODES = ("constant", "reflect", "edge", "wrap")
-
-
-def _padded(x: Fact, pads: Any = None, constant_value: Any = None, axes: Any = None, *, paddings: Any = None,
-            **_: Any) -> list[Any]:
-    shape, around, named = shape_of(x), sizes(pads if paddings is None else paddings), numbers(axes)
-    if around is None or (axes is not None and named is None):
-        return [tuple(fresh() for _ in shape)]
-    at = axes_of(range(len(shape)) if named is None else named, len(shape))
-    if len(around) != 2 * len(at):
-        raise ValueError(f"{len(around)} pads for {len(at)} axes")
-    grown = dict(zip(at, zip(around[:len(at)], around[len(at):], strict=True), strict=True))
-    found = tuple(n + sum(grown.get(i, (0, 0))) for i, n in enumerate(shape))
-    if any(isinstance(n, int) and n < 0 for n in found):
-        raise ValueError(f"pads {around} take more than {shape} has")
-    return [found]
+def _times(rank: int, tiles: Any, axis: Any) -> list[int]:
+    """How often each axis repeats that once was given with its number."""
+    [count], [at] = plain(tiles), plain(axis)
+    return [count if i == axis_of(at, rank) else 1 for i in range(rank)]
 
 
-@op("Pad", 1, 25, shape=_padded, known=("pads", "axes"))
-def pad(data, pads=None, constant_value=None, axes=None, *, mode, value=0.0, paddings=None, out):
-    """Elements put around, or taken away where a pad is negative: a constant, or what the mode makes of the data.
+def _tiled_along(x: Fact, tiles: Fact, axis: Fact) -> list[Any]:
+    if tiles.value is None or axis.value is None:
+        return [tuple(fresh() for _ in shape_of(x))]
+    return [tuple(n * r for n, r in zip(shape_of(x), _times(x.rank, tiles.value, axis.value), strict=True))]
 
-    The pads are an attribute `paddings` in version 1, and one with the constant `value` in version 2.
-    """
-    if mode not in MODES:
-        raise ValueError(f"Pad has no mode {mode}; it has {', '.join(MODES)}")
-    around = plain(pads if paddings is None else paddings)
-    at = axes_of(range(data.ndim) if axes is None else plain(axes), data.ndim)
-    widths, cut = [(0, 0)] * data.ndim, [slice(None)] * data.ndim
-    for i, a in enumerate(at):
-        before, after = around[i], around[i + len(at)]
-        widths[a] = max(before, 0), max(after, 0)
-        cut[a] = slice(max(-before, 0), data.shape[a] - max(-after, 0))
 
-    plain_fill = "" if data.dtype.hasobject else value
-
-    def padded(x, fill=plain_fill):
-        if mode == "constant":
-            return np.pad(x[tuple(cut)], widths, constant_values=np.ravel(fill)[0])
-        return np.pad(x[tuple(cut)], widths, mode)
-    return put_off(padded, data, *(() if constant_value is None else (constant_value,)), out)
+@op("Tile", 1, 1, shape=_tiled_along, known=("tiles", "axis"))
+def tile_along(input, tiles, axis, *, out):
+    """The input again and again along one axis; how often, and along which, are numbers of the input's own type."""
+    times = _times(input.ndim, tiles, axis)
+    return layout.repeat(input, input.shape, times, out)
 
 
 # Blocks of depth and space
