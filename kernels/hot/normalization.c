@@ -2,6 +2,12 @@
 #include "hot/normalization.h"
 #include "hot/exponential.h"
 #include "half.h"
+#define REAL float
+#include "hot/lines.h"
+#undef REAL
+#define REAL double
+#include "hot/lines.h"
+#undef REAL
 
 enum { BLOCK = 256 };
 #define EACH(n) _Pragma("GCC ivdep") for (ptrdiff_t i = 0; i < (n); i++)
@@ -97,64 +103,21 @@ RESPONSE(brain, float, sqrtf, powf)
 
 /* Softmax: lines of a few elements at a time, so that sums run in lanes. Where lines stand side by side each is a lane. */
 
-/* The larger of both in every lane of a. */
-#define LARGER(real, a, b)                                                                                         \
-    do {                                                                                                           \
-        real##s other = b;                                                                                         \
-        real##_bits mask = other > a;                                                                              \
-        a = (real##s)(((real##_bits)other & mask) | ((real##_bits)a & ~mask));                                     \
-    } while (0)
-
-#define SOFT(real, whole, to_e, ln)                                                                                \
-    typedef real real##s __attribute__((vector_size(32), aligned(sizeof(real)), may_alias));                       \
-    typedef whole real##_bits __attribute__((vector_size(32)));                                                    \
-    enum { LANES_##real = 32 / sizeof(real) };                                                                     \
-    static real largest_##real(const real *x, ptrdiff_t n) {                                                       \
-        real most = x[0];                                                                                          \
-        ptrdiff_t i = 0;                                                                                           \
-        if (n >= 2 * LANES_##real) {                                                                               \
-            real##s a = *(const real##s *)x, b = a;                                                                \
-            for (; i + 2 * LANES_##real <= n; i += 2 * LANES_##real) {                                             \
-                LARGER(real, a, *(const real##s *)(x + i));                                                        \
-                LARGER(real, b, *(const real##s *)(x + i + LANES_##real));                                         \
-            }                                                                                                      \
-            LARGER(real, a, b);                                                                                \
-            for (int j = 0; j < LANES_##real; j++)                                                                 \
-                most = a[j] > most ? a[j] : most;                                                                  \
-        }                                                                                                          \
-        for (; i < n; i++)                                                                                         \
-            most = x[i] > most ? x[i] : most;                                                                      \
-        return most;                                                                                               \
-    }                                                                                                              \
-    static real total_##real(const real *x, ptrdiff_t n) {                                                         \
-        real##s a = {0}, b = {0};                                                                                  \
-        real sum = 0;                                                                                              \
-        ptrdiff_t i = 0;                                                                                           \
-        for (; i + 2 * LANES_##real <= n; i += 2 * LANES_##real) {                                                 \
-            a += *(const real##s *)(x + i);                                                                        \
-            b += *(const real##s *)(x + i + LANES_##real);                                                         \
-        }                                                                                                          \
-        a += b;                                                                                                    \
-        for (int j = 0; j < LANES_##real; j++)                                                                     \
-            sum += a[j];                                                                                           \
-        for (; i < n; i++)                                                                                         \
-            sum += x[i];                                                                                           \
-        return sum;                                                                                                \
-    }                                                                                                              \
+#define SOFT(real, to_e, ln)                                                                                \
     static void line_##real(const real *x, real *y, ptrdiff_t n, int logarithm) {                                  \
-        real most = largest_##real(x, n), sum = 0, room[BLOCK];                                                    \
+        real most = real##_largest(x, n), sum = 0, room[BLOCK];                                                    \
         if (logarithm) {                                                                                           \
             for (ptrdiff_t at = 0; at < n; at += BLOCK) {                                                          \
                 ptrdiff_t m = SMALLER(n - at, BLOCK);                                                              \
                 EACH(m) room[i] = to_e(x[at + i] - most);                                                          \
-                sum += total_##real(room, m);                                                                      \
+                sum += real##_total(room, m);                                                                      \
             }                                                                                                      \
             sum = ln(sum);                                                                                         \
             EACH(n) y[i] = x[i] - most - sum;                                                                      \
             return;                                                                                                \
         }                                                                                                          \
         EACH(n) y[i] = to_e(x[i] - most);                                                                          \
-        sum = 1 / total_##real(y, n);                                                                              \
+        sum = 1 / real##_total(y, n);                                                                              \
         EACH(n) y[i] *= sum;                                                                                       \
     }                                                                                                              \
     static void soft_##real(const void *x_, void *y_, ptrdiff_t n, ptrdiff_t inner, int logarithm) {               \
@@ -182,8 +145,8 @@ RESPONSE(brain, float, sqrtf, powf)
                 EACH(m) y[k * inner + i] = logarithm ? y[k * inner + i] - most[i] : y[k * inner + i] / sum[i];     \
         }                                                                                                          \
     }
-SOFT(float, int32_t, exp_below, log_of)
-SOFT(double, int64_t, exp, log)
+SOFT(float, exp_below, log_of)
+SOFT(double, exp, log)
 
 #define FOUR(name) {name##_float, name##_double, name##_half, name##_brain}
 const NormalizationLoops LOOPS(normalization) = {FOUR(row), FOUR(channels), FOUR(response), {soft_float, soft_double}};
