@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import Fact, Size
+from ..kernels import attention as kernel
 from ..kernels.step import Later
 from ..registry import op
 from ..types import DTYPE, FLOATS
@@ -203,6 +204,36 @@ def _attend(how: Settings, heads: tuple[int | None, int | None], q: np.ndarray, 
         fill(y, joined(found[3] @ repeated(values, q.shape[1]), rank))
 
 
+def attended(how: Settings, heads: tuple[int | None, int | None], arrays: tuple[np.ndarray | None, ...], out: Sequence[Any]) -> Any:
+    """The kernel's step where it has the types, and nobody wants the products; else a call put off."""
+    q, k, v, mask, past_key, past_value, valid = arrays
+    y, present_key, present_value, products = [*out, None, None, None][:4]
+    plain = y is None or products is not None or not _compiled(how, *arrays[:5])
+    if y is None or q is None or plain:
+        return Later(partial(_attend, how, heads), *arrays, y, present_key, present_value, products)
+    size = q.shape[3] if q.ndim == 4 else q.shape[2] // (heads[0] or 1)
+    scale = 1 / np.sqrt(max(size, 1)) if how.scale is None else how.scale
+    return kernel.attention(q, k, v, y, heads=heads[0], kv_heads=heads[1], mask=mask, past_k=past_key, past_v=past_value,
+                            valid=valid, present_k=present_key, present_v=present_value, scale=scale, cap=how.softcap,
+                            left=how.left, right=0 if how.causal else how.right)
+
+
+def _compiled(how: Settings, q: Any, k: Any, v: Any, mask: np.ndarray | None, past_key: np.ndarray | None) -> bool:
+    """Whether the kernel knows the types, and what the mask means."""
+    double = q.dtype == np.float64
+    if not q.dtype == k.dtype == v.dtype or how.double and not double:
+        return False
+    if mask is None or mask.dtype == bool:
+        return mask is None or _whole(how, k, mask, past_key)
+    narrow = mask.dtype == np.float32 or mask.dtype.itemsize == 2 and mask.dtype.kind not in "iu"
+    return (mask.dtype == np.float64 if double else narrow) and _whole(how, k, mask, past_key)
+
+
+def _whole(how: Settings, k: np.ndarray, mask: np.ndarray, past_key: np.ndarray | None) -> bool:
+    """Whether a mask is said key by key, and does not repeat along them."""
+    return how.pads or mask.shape[-1] == k.shape[-2] + (0 if past_key is None else past_key.shape[2])
+
+
 @op("Attention", 23, 23, shape=partial(_shapes, pads=False), types={"T1": FLOATS, "T2": FLOATS})
 def attention_23(Q, K, V, attn_mask=None, past_key=None, past_value=None, *, is_causal, kv_num_heads, q_num_heads,
                  qk_matmul_output_mode, scale, softcap, softmax_precision, out):
@@ -211,8 +242,7 @@ def attention_23(Q, K, V, attn_mask=None, past_key=None, past_value=None, *, is_
     Calculated in float or double, as exactly as the types and softmax_precision ask for, and rounded once.
     """
     how = Settings(scale, softcap, bool(is_causal), mode=qk_matmul_output_mode, double=_double(softmax_precision), pads=False)
-    return Later(partial(_attend, how, (q_num_heads, kv_num_heads)), Q, K, V, attn_mask, past_key, past_value, None,
-                 *[*out, None, None, None][:4])
+    return attended(how, (q_num_heads, kv_num_heads), (Q, K, V, attn_mask, past_key, past_value, None), out)
 
 
 @op("Attention", 24, 25, shape=_shapes, types={"T1": FLOATS, "T2": FLOATS})
@@ -225,8 +255,7 @@ def attention(Q, K, V, attn_mask=None, past_key=None, past_value=None, nonpad_kv
     """
     how = Settings(scale, softcap, bool(is_causal), _window(left_window_size), _window(right_window_size),
                    qk_matmul_output_mode, _double(softmax_precision))
-    return Later(partial(_attend, how, (q_num_heads, kv_num_heads)), Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen,
-                 *[*out, None, None, None][:4])
+    return attended(how, (q_num_heads, kv_num_heads), (Q, K, V, attn_mask, past_key, past_value, nonpad_kv_seqlen), out)
 
 
 def _double(precision: int | None) -> bool:

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..dims import Fact, Size
+from ..kernels import standardize
 from ..kernels.step import Later
 from ..registry import op
 from ..types import FLOATS, OF_CODE
@@ -73,7 +75,17 @@ def layer_normalization(X, Scale, B=None, *, axis, epsilon, stash_type, out):
 
     `stash_type` is the type of Mean and InvStdDev; what is calculated is never less exact than X, and rounded once.
     """
-    return Later(partial(_layer, axis_of(axis, X.ndim), epsilon), X, Scale, B, *[*out, None, None][:3])
+    y, mean, spread = [*out, None, None][:3]
+    at = axis_of(axis, X.ndim)
+    if y is None or not all(_by_element(a, X.shape[at:]) for a in (Scale, B)):
+        return Later(partial(_layer, at, epsilon), X, Scale, B, y, mean, spread)
+    return standardize.rows(X, Scale, B, y, mean, spread, n=prod(X.shape[at:]), epsilon=epsilon)
+
+
+def _by_element(factors: np.ndarray | None, row: tuple[int, ...]) -> bool:
+    """Whether there is a factor for each element of a row, the same ones for all rows."""
+    n = prod(row)
+    return n > 0 and (factors is None or factors.size == n and factors.shape[max(factors.ndim - len(row), 0):] == row)
 
 
 def _layer(axis: int, epsilon: float, x: np.ndarray, scale: np.ndarray, b: np.ndarray | None, y: np.ndarray | None,
@@ -91,7 +103,10 @@ def _root_mean(x: Fact, scale: Fact, *, axis: int, stash_type: int, **_: Any) ->
 @op("RMSNormalization", 23, 23, shape=_root_mean, types=FLOATS)
 def rms_normalization(X, scale, *, axis, epsilon, stash_type, out):
     """X / sqrt(the mean of its squares + epsilon) * scale over all axes from one on; the result has scale's type."""
-    return Later(partial(_rms, axis_of(axis, X.ndim), epsilon), X, scale, out)
+    at = axis_of(axis, X.ndim)
+    if scale.dtype != X.dtype or not _by_element(scale, X.shape[at:]):
+        return Later(partial(_rms, at, epsilon), X, scale, out)
+    return standardize.rows(X, scale, None, out, None, None, n=prod(X.shape[at:]), epsilon=epsilon, centered=False)
 
 
 def _rms(axis: int, epsilon: float, x: np.ndarray, scale: np.ndarray, out: np.ndarray) -> None:
@@ -124,32 +139,35 @@ def _instances(x: Fact, scale: Fact, bias: Fact, **_: Any) -> list[Any]:
     return [x.shape]
 
 
-def _groups(groups: int, epsilon: float, x: np.ndarray, scale: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
+def _groups(x: np.ndarray, scale: np.ndarray, bias: np.ndarray, groups: int, epsilon: float, out: np.ndarray) -> Any:
     """Normalize groups of channels, then scale by what there is: a factor for each channel or for each group."""
     if not x.size:
-        return
-    normal = standardized(x.reshape(x.shape[0], groups, -1), (2,), epsilon)[0]
-    parts = normal.reshape(x.shape[0], len(scale), -1)
-    fill(out, _scaled(scale.reshape(-1, 1), bias.reshape(-1, 1), parts))
+        return Later(_nothing)
+    n = x.size // (len(x) * groups)
+    return standardize.rows(x, scale, bias, out, None, None, n=n, groups=groups, plane=n * groups // len(scale), epsilon=epsilon)
+
+
+def _nothing() -> None:
+    """There are no elements."""
 
 
 @op("InstanceNormalization", 1, 22, shape=_instances, types=FLOATS, inplace=(0,))
 def instance_normalization(input, scale, B, *, epsilon, consumed_inputs=None, out):
     """(x - mean) / sqrt(variance + epsilon) * scale + B for each channel of each item."""
-    return Later(partial(_groups, max(input.shape[1], 1), epsilon), input, scale, B, out)
+    return _groups(input, scale, B, input.shape[1], epsilon, out)
 
 
 @op("GroupNormalization", 18, 18, shape=partial(_grouped, False), types=FLOATS, inplace=(0,))
 def group_normalization_by_group(X, scale, bias, *, num_groups, epsilon, out):
     """(x - mean) / sqrt(variance + epsilon) * scale + bias for each group of channels, scale and bias a number for each."""
-    return Later(partial(_groups, num_groups, epsilon), X, scale, bias, out)
+    return _groups(X, scale, bias, num_groups, epsilon, out)
 
 
 @op("GroupNormalization", 21, 21, shape=partial(_grouped, True), types=FLOATS, inplace=(0,))
 def group_normalization(X, scale, bias, *, num_groups, epsilon, stash_type, out):
     """The same with a scale and a bias for each channel; what is calculated is never less exact than X."""
     floating(stash_type)
-    return Later(partial(_groups, num_groups, epsilon), X, scale, bias, out)
+    return _groups(X, scale, bias, num_groups, epsilon, out)
 
 
 # Along any axes

@@ -101,3 +101,14 @@ def lp_normalization(spec):
     [wide_x] = wide(x)
     norm = np.abs(wide_x).sum(1, keepdims=True) if spec.version == 1 else np.sqrt(np.square(wide_x).sum(1, keepdims=True))
     return Case([x], [wide_x / np.where(norm, norm, 1)], axis=1, p=1 if spec.version == 1 else 2)
+
+
+@case("Softmax", "LogSoftmax")
+def softmax(spec):
+    """Before version 13 all axes from one on are one."""
+    x = spec.data((2, 3, 4), "T")
+    [wide_x] = wide(x)
+    axes = (1, 2) if spec.version < 13 else 1
+    powers = np.exp(wide_x - wide_x.max(axes, keepdims=True))
+    y = powers / powers.sum(axes, keepdims=True)
+    return Case([x], [y if spec.op == "Softmax" else np.log(y)], axis=1)
