@@ -204,12 +204,11 @@ def _attend(how: Settings, heads: tuple[int | None, int | None], q: np.ndarray, 
         fill(y, joined(found[3] @ repeated(values, q.shape[1]), rank))
 
 
-def attended(how: Settings, heads: tuple[int | None, int | None], arrays: tuple[np.ndarray | None, ...], out: Sequence[Any]) -> Any:
+def attended(how: Settings, heads: tuple[int | None, int | None], arrays: tuple[Any, ...], out: Sequence[Any]) -> Any:
     """The kernel's step where it has the types, and nobody wants the products; else a call put off."""
     q, k, v, mask, past_key, past_value, valid = arrays
     y, present_key, present_value, products = [*out, None, None, None][:4]
-    plain = y is None or products is not None or not _compiled(how, *arrays[:5])
-    if y is None or q is None or plain:
+    if y is None or products is not None or not _compiled(how, *arrays[:5]):
         return Later(partial(_attend, how, heads), *arrays, y, present_key, present_value, products)
     size = q.shape[3] if q.ndim == 4 else q.shape[2] // (heads[0] or 1)
     scale = 1 / np.sqrt(max(size, 1)) if how.scale is None else how.scale
