@@ -15,6 +15,7 @@ FAMILIES: tuple[str, ...] = (
     "gather",
     "generate",
     "gradient",
+    "image",
     "integer",
     "layout",
     "linear_attention",
