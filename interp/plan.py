@@ -65,7 +65,7 @@ class Plan:
         self.inputs = [v.name for v in self.graph.inputs]
         self.outputs = [v.name for v in self.graph.outputs]
         self.sized = {n for n, f in self.facts.items()
-                      if f.value is not None and n not in self.graph.constants and n not in self.inputs and is_array(f)}
+                      if f.value is not None and n not in self.graph.constants and is_array(f)}
         self.nodes = self._live()
         self.used = {*self.inputs, *self.outputs, *(v for n in self.nodes for v in [*n.inputs, *n.outputs] if v)}
         self.lent = {*self.inputs, *self.graph.constants, *self.sized}
@@ -181,7 +181,7 @@ class Plan:
         memory, sized = self._constants(known)
         slots = [self._slot(i, shapes, f) for i, f in zip(self.inputs, feeds, strict=True)]
         outs = [self._slot(o, shapes) for o in self.outputs]
-        memory.update(zip(self.inputs, slots, strict=True))
+        memory = dict(zip(self.inputs, slots, strict=True)) | memory  # what a body captures may be known, and is then no feed
         copies = set(self.copies)
         for k, (o, slot) in enumerate(zip(self.outputs, outs, strict=True)):
             if k not in copies:

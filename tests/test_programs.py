@@ -317,3 +317,16 @@ def test_a_python_step_reads_and_fills_the_arrays_of_the_run():
     kept = [(x, s.run(None, {"x": x})[0]) for x in (floats(i, 4) for i in range(5))]
     for x, y in kept:
         np.testing.assert_array_equal(y, 2 * x)
+
+
+@pytest.mark.parametrize("rows", ["N", "2"])
+def test_a_body_knows_the_shapes_that_it_captures(rows):
+    """A shape made outside of a loop is there when its body is bound."""
+    s = session(f"""m (float[{rows},3] x, int64 n, bool c) => (float[A,B] y) <int64 zero = {{0}}> {{
+        s = Shape(x) first = Gather(x, zero)
+        y = Loop(n, c, x) <body = b (int64 i, bool go, float[{rows},3] v) => (bool go, float[{rows},3] w) {{
+            wide = Expand(first, s) w = Add(v, wide) }}> }}""")
+    for size in (2, 5, 2) if rows == "N" else (2, 2):
+        x = np.arange(3 * size, dtype=np.float32).reshape(size, 3)
+        [y] = s.run(None, {"x": x, "n": np.array(4), "c": np.array(True)})
+        np.testing.assert_array_equal(y, x + 4 * x[0])
