@@ -56,18 +56,33 @@ def _equal_sizes(a: np.ndarray, b: np.ndarray) -> Any:
     return None if any(n is None for n in found.flat) else found
 
 
+def _of_numbers(compute: Callable) -> Callable:
+    """What holds of sizes that are plain numbers; with a name among them only a run tells."""
+    def found(*values: np.ndarray) -> Any:
+        return None if any(isinstance(n, Dim) for v in values for n in v.flat) else compute(*values)
+    return found
+
+
+def _rest_of_sizes(a: np.ndarray, b: np.ndarray, *, fmod: int) -> Any:
+    """What is left of divisions of sizes."""
+    positive = all(never_negative(u) and isinstance(v, int) and v > 0 for u, v in np.broadcast(a, b))
+    return np.frompyfunc(operator.mod, 2, 1)(a, b) if positive else None
+
+
 add = _pair("Add", 14, "add", np.add, compute=operator.add)
 sub = _pair("Sub", 14, "sub", np.subtract, compute=operator.sub)
 mul = _pair("Mul", 14, "mul", np.multiply, compute=operator.mul)
 div = _pair("Div", 14, "div", np.divide, compute=_quotient_of_sizes)
-less = _pair("Less", 13, "less", np.less, inplace=())
-greater = _pair("Greater", 13, "greater", np.greater, inplace=())
+less = _pair("Less", 13, "less", np.less, inplace=(), compute=_of_numbers(np.less))
+greater = _pair("Greater", 13, "greater", np.greater, inplace=(), compute=_of_numbers(np.greater))
 equal = _pair("Equal", 19, "equal", np.equal, inplace=(), compute=_equal_sizes)
-less_or_equal = _pair("LessOrEqual", 16, "less_equal", np.less_equal, since=12, inplace=())
-greater_or_equal = _pair("GreaterOrEqual", 16, "greater_equal", np.greater_equal, since=12, inplace=())
-and_ = _pair("And", 7, "and", np.logical_and)
-or_ = _pair("Or", 7, "or", np.logical_or)
-xor = _pair("Xor", 7, "xor", np.logical_xor)
+less_or_equal = _pair("LessOrEqual", 16, "less_equal", np.less_equal, since=12, inplace=(),
+                       compute=_of_numbers(np.less_equal))
+greater_or_equal = _pair("GreaterOrEqual", 16, "greater_equal", np.greater_equal, since=12, inplace=(),
+                          compute=_of_numbers(np.greater_equal))
+and_ = _pair("And", 7, "and", np.logical_and, compute=_of_numbers(np.logical_and))
+or_ = _pair("Or", 7, "or", np.logical_or, compute=_of_numbers(np.logical_or))
+xor = _pair("Xor", 7, "xor", np.logical_xor, compute=_of_numbers(np.logical_xor))
 
 
 @op("Pow", 1, 15, shape=broadcast)
@@ -90,7 +105,7 @@ def _power(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
         out[...] = whole
 
 
-@op("Mod", 10, 13, shape=broadcast)
+@op("Mod", 10, 13, shape=with_value(broadcast, _rest_of_sizes))
 def mod_of_integers(A, B, *, fmod, out):
     """The rest of a division: with the sign of the divisor, or with fmod, which floating-point numbers need, of the dividend."""
     if not fmod and A.dtype.kind not in "iu":
@@ -98,7 +113,7 @@ def mod_of_integers(A, B, *, fmod, out):
     return elementwise.binary("fmod" if fmod else "mod", A, B, out)
 
 
-@op("Mod", 28, 28, shape=broadcast)
+@op("Mod", 28, 28, shape=with_value(broadcast, _rest_of_sizes))
 def mod(A, B, *, fmod, out):
     """The rest of a division: with the sign of the divisor, or with fmod that of the dividend."""
     return elementwise.binary("fmod" if fmod else "mod", A, B, out)
@@ -169,7 +184,7 @@ sqrt = _map("Sqrt", (1, 13), "sqrt", np.sqrt)
 reciprocal = _map("Reciprocal", (1, 13), "reciprocal", np.reciprocal)
 exp = _map("Exp", (1, 13), "exp", np.exp)
 log = _map("Log", (1, 13), "log", np.log)
-not_ = _map("Not", (1, 1), "not", np.logical_not)
+not_ = _map("Not", (1, 1), "not", np.logical_not, with_value(same, lambda x, **_: _of_numbers(np.logical_not)(x)))
 
 
 round_ = _map("Round", (11, 22), "round", np.rint)

@@ -50,7 +50,8 @@ def known(given: Fact | None) -> Size | None:
 def _transformed(x: Fact, dft_length: Fact | None = None, axis: Any = -2, *, inverse: int, onesided: int) -> list[Any]:
     shape = list(shape_of(x))
     if isinstance(axis, Fact) and numbers(axis) is None:
-        return [None]
+        alike = dft_length is None and not onesided  # then no axis changes its size
+        return [(*shape[:-1], 2) if alike else None]
     at = signal_axis(-2 if axis is None else numbers(axis)[0] if isinstance(axis, Fact) else axis, len(shape))  # type: ignore[index]
     length = shape[at] if dft_length is None else known(dft_length)
     if length is None:
