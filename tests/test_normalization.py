@@ -1,4 +1,4 @@
-"""Normalizations, dropout and reductions against float64 formulas, each version with its own meaning."""
+"""Normalizations and dropout against float64 formulas, each version with its own meaning."""
 import ml_dtypes
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import interp
 from interp.kernels import normalization
 
 from .every import one_node
-from .test_layout import ints, run
+from .test_layout import run
 
 FLOATS = ["f4", "f8", "f2", ml_dtypes.bfloat16]
 ROUNDED = {"f4": 2e-6, "f8": 1e-13, "f2": 2e-3, "bfloat16": 1.6e-2}
@@ -155,41 +155,6 @@ def test_dropout_leaves_out_what_its_seed_says():
     assert 650 < mask.sum() < 850 and np.array_equal(y, again)
     assert run("Dropout", 6, {"data": x}, ("y",), is_test=1).tolist() == x.tolist()
     assert 300 < np.count_nonzero(run("Dropout", 6, {"data": x}, ("y",))) < 700
-
-
-# Reductions
-
-FOLDS = {"ReduceSum": np.sum, "ReduceMean": np.mean, "ReduceMax": np.max, "ReduceMin": np.min, "ReduceProd": np.prod,
-         "ReduceL1": lambda x, a, **k: np.sum(abs(x), a, **k), "ReduceL2": lambda x, a, **k: np.sqrt(np.sum(x * x, a, **k)),
-         "ReduceSumSquare": lambda x, a, **k: np.sum(x * x, a, **k),
-         "ReduceLogSumExp": lambda x, a, **k: np.log(np.sum(np.exp(x), a, **k))}
-
-
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
-@pytest.mark.parametrize("name", FOLDS)
-def test_reductions(name, dtype):
-    x = random((3, 4, 5), dtype, 1)
-    for axes, keepdims in [((1,), 1), ((-1, 0), 0), (None, 1)]:
-        wanted = FOLDS[name](x.astype("f8"), axes, keepdims=bool(keepdims))
-        old = {} if axes is None else {"axes": list(axes)}
-        near(run(name, 11, {"data": x}, keepdims=keepdims, **old), wanted)
-        feeds = {"data": x} | ({} if axes is None else {"axes": ints(*axes)})
-        near(run(name, 18 if name != "ReduceSum" else 13, feeds, keepdims=keepdims), wanted)
-
-
-def test_reductions_of_nothing_named():
-    x = random((2, 3))
-    assert np.array_equal(run("ReduceSum", 13, {"data": x, "axes": ints()}, noop_with_empty_axes=1), x)
-    assert run("ReduceMax", 20, {"data": np.array([[True, False]])}).tolist() == [[True]]
-    assert run("ReduceSum", 13, {"data": np.zeros((2, 0), "f4"), "axes": ints(1)}, keepdims=0).tolist() == [0, 0]
-    assert run("ReduceMean", 13, {"data": np.array([7, -4], "i4")}).tolist() == [1]
-
-
-def test_positions_of_extremes():
-    x = np.array([[1, 3, 3], [2, 0, 2]], "f4")
-    assert run("ArgMax", 13, {"data": x}, axis=1).tolist() == [[1], [0]]
-    assert run("ArgMax", 13, {"data": x}, axis=1, select_last_index=1, keepdims=0).tolist() == [2, 2]
-    assert run("ArgMin", 11, {"data": x}, axis=0, keepdims=0).tolist() == [0, 1, 1]
 
 
 # Casts

@@ -28,9 +28,10 @@ def _determined(x: Fact) -> list[Any]:
 
 @op("Det", 11, 22, shape=_determined)
 def det(X):
-    """The determinant of a square matrix, or of each of a batch; that of 16-bit numbers is computed in 32 bits."""
+    """The determinant of a square matrix, or of each of a batch, computed in double; NaN where an element is."""
+    wide = X.astype("f8")
     with np.errstate(all="ignore"):
-        return np.asarray(np.linalg.det(X.astype("f4") if X.dtype.itemsize == 2 else X)).astype(X.dtype)
+        return np.where(np.isnan(wide).any((-2, -1)), np.nan, np.linalg.det(wide)).astype(X.dtype)
 
 
 EYES = FLOATS | INTEGERS | tensors("bool")
