@@ -40,6 +40,8 @@ KINDS = {"sum": (FOLD_SUM, END_AS_IS), "mean": (FOLD_SUM, END_MEAN), "product": 
 
 cdef enum:
     MOST = 64  # axes, as many as NumPy has
+    NARROW = 32  # rows of so many elements are too short to be lanes
+    WIDE = 128  # elements that short rows make up together
 
 cdef struct Axes:
     Py_ssize_t count
@@ -51,8 +53,10 @@ cdef struct Axes:
 cdef struct Reduction:
     Fold fold, most  # `most` finds what exponents are less by
     FoldLoad load
+    FoldRows join  # folds accumulators of `fold`, where that can be done
     FoldEnding ending
     int end
+    bint narrow
     Py_ssize_t width, wide, held  # bytes of an element as it lies, as it is computed with, and of an accumulator
     Axes kept, folded
     Py_ssize_t places, run, stride, inner, blocks, results, cost
@@ -78,22 +82,32 @@ cdef void fold_row(const Reduction* how, const Fold* fold, const char* x, const 
         at += n
 
 
-cdef void fold_rows(const Reduction* how, const Fold* fold, const char* x, Py_ssize_t m, const double* shift, void* to,
-                    char* room) noexcept nogil:
-    """`run` rows of m elements."""
-    cdef Py_ssize_t at = 0, n, k
+cdef void fold_rows(const Reduction* how, const Fold* fold, const char* x, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t m,
+                    const double* shift, void* to, char* room) noexcept nogil:
+    """n rows of m elements."""
+    cdef Py_ssize_t at = 0, some, k
     if how.load == NULL:
-        fold.rows(x, how.stride, how.run, m, shift, to)
+        fold.rows(x, stride, n, m, shift, to)
         return
-    while at < how.run:
-        n = min(how.run - at, FOLD_ROOM // m)
-        if how.stride == m:
-            how.load(x + at * m * how.width, room, n * m)
+    while at < n:
+        some = min(n - at, FOLD_ROOM // m)
+        if stride == m:
+            how.load(x + at * m * how.width, room, some * m)
         else:
-            for k in range(n):
-                how.load(x + (at + k) * how.stride * how.width, room + k * m * how.wide, m)
-        fold.rows(room, m, n, m, shift, to)
-        at += n
+            for k in range(some):
+                how.load(x + (at + k) * stride * how.width, room + k * m * how.wide, m)
+        fold.rows(room, m, some, m, shift, to)
+        at += some
+
+
+cdef void fold_narrow(const Reduction* how, const char* x, Py_ssize_t m, void* to, char* room) noexcept nogil:
+    """`run` rows so short that many of them are taken as one, whose parts are folded in the end."""
+    cdef char[WIDE * FOLD_WIDTH] wide
+    cdef Py_ssize_t many = WIDE // m, done = how.run // many
+    how.fold.start(wide, many * m)
+    fold_rows(how, &how.fold, x, many * m, done, many * m, NULL, wide, room)
+    how.join(wide, m, many, m, NULL, to)
+    fold_rows(how, &how.fold, x + done * many * m * how.width, m, how.run - done * many, m, NULL, to, room)
 
 
 cdef void fold_all(const Reduction* how, const Fold* fold, const char* x, Py_ssize_t m, const double* shift, void* to,
@@ -104,8 +118,10 @@ cdef void fold_all(const Reduction* how, const Fold* fold, const char* x, Py_ssi
     for i in range(how.folded.count):
         at[i] = 0
     for place in range(how.places):
-        if how.inner:
-            fold_rows(how, fold, x + offset * how.width, m, shift, to, room)
+        if how.narrow:
+            fold_narrow(how, x + offset * how.width, m, to, room)
+        elif how.inner:
+            fold_rows(how, fold, x + offset * how.width, how.stride, how.run, m, shift, to, room)
         else:
             fold_row(how, fold, x + offset * how.width, shift, to, room)
         for i in range(how.folded.count):
@@ -196,19 +212,23 @@ cdef int reduced(void** at, const Reduction* how) noexcept nogil:
 
 cdef int choose(Reduction* how, str kind, Element code) except -1:
     """The loops of a kind for an element type: integers wrap around, but for means, roots and logarithms, which are cut off."""
-    cdef int fold, end, computed
+    cdef int fold, end, computed, joined
     fold, end = KINDS[kind]
-    cdef bint extreme = fold == FOLD_LARGEST or fold == FOLD_LEAST
-    how.end, how.load, how.most.row = end, NULL, NULL
+    cdef bint extreme = fold == <int> FOLD_LARGEST or fold == <int> FOLD_LEAST, own
+    how.end, how.load, how.most.row, how.join = end, NULL, NULL, NULL
     computed = code if code < HALF else FLOAT if code <= BRAIN else code if end == END_AS_IS else DOUBLE
-    how.wide = how.width if computed == code else 4 if computed == FLOAT else 8
+    own = extreme or computed > <int> BRAIN
+    how.wide = how.width if computed == <int> code else 4 if computed == FLOAT else 8
     if code > BRAIN and end == END_MEAN:
         how.fold, how.ending, how.held, how.wide = loops.whole[<int> code], loops.mean[<int> code], 16, how.width
     else:
         how.fold = loops.fold[fold][computed]
-        how.load = loops.widened[<int> code] if computed != code else NULL
-        how.ending = loops.own[<int> code] if extreme or computed > BRAIN else loops.from_double[<int> code]
-        how.held = how.wide if extreme or computed > BRAIN else 8
+        how.load = loops.widened[<int> code] if computed != <int> code else NULL
+        how.ending = loops.own[<int> code] if own else loops.from_double[<int> code]
+        how.held = how.wide if own else 8
+        if fold != FOLD_EXPONENTIALS:
+            joined = fold if extreme or fold == FOLD_PRODUCT else FOLD_SUM
+            how.join = loops.fold[joined][computed if own else <int> DOUBLE].rows
     if fold == FOLD_EXPONENTIALS:
         how.most = loops.fold[<int> FOLD_LARGEST][computed]
     return how.fold.row != NULL and how.ending != NULL
@@ -283,6 +303,7 @@ def fold(x, axes, str kind, y):
     if not choose(&how, kind, code):
         raise TypeError(f"no kernel for the {kind} of {x.dtype}")
     results = lay(&how, x, gone)
+    how.narrow = how.join != NULL and 0 < how.inner <= NARROW and how.stride == how.inner and how.run * how.inner >= 4 * WIDE
     if y.size != results:
         raise ValueError(f"{y.shape} does not hold {x.shape} without the axes {axes}")
     how.cost = how.run * how.places * (FOLD_BLOCK if how.inner >= FOLD_BLOCK else max(how.inner, 1)) * cost_of(&how) // 8 + 10

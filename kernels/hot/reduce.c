@@ -120,7 +120,16 @@ MULTIPLIED(double, exp)
 #define EXCEEDS(x, a) (((x) > (a)) | ((x) != (x)))
 #define FALLS_BELOW(x, a) (((x) < (a)) | ((x) != (x)))
 
-#define EXTREME_RUN(kind, real, WINS, start)                                                                       \
+/* Lanes of v take the places of those that they win over. */
+#define TAKE(real, WINS, lanes, v_)                                                                                \
+    do {                                                                                                           \
+        real##s v = v_;                                                                                            \
+        real##_bits wins = (real##_bits)(WINS(v, lanes));                                                          \
+        lanes = (real##s)(((real##_bits)v & wins) | ((real##_bits)lanes & ~wins));                                 \
+    } while (0)
+
+#define EXTREME_LANES(kind, real, WINS, start)                                                                     \
+    START(kind##_##real, real, start)                                                                              \
     static void kind##_row_##real(const void *x_, ptrdiff_t n, const double *shift, void *to) {                    \
         enum { L = LANES_##real };                                                                                 \
         const real *x = x_;                                                                                        \
@@ -130,28 +139,46 @@ MULTIPLIED(double, exp)
         for (int k = 0; k < 4; k++)                                                                                \
             most[k] = (real##s){0} + found;                                                                        \
         for (; i + 4 * L <= n; i += 4 * L)                                                                         \
-            for (int k = 0; k < 4; k++) {                                                                          \
-                real##s v = *(const real##s *)(x + i + k * L);                                                     \
-                real##_bits wins = (real##_bits)(WINS(v, most[k]));                                                \
-                most[k] = (real##s)(((real##_bits)v & wins) | ((real##_bits)most[k] & ~wins));                     \
-            }                                                                                                      \
+            for (int k = 0; k < 4; k++)                                                                            \
+                TAKE(real, WINS, most[k], *(const real##s *)(x + i + k * L));                                      \
         for (int k = 0; k < 4; k++)                                                                                \
             for (int j = 0; j < L; j++)                                                                            \
                 found = WINS(most[k][j], found) ? most[k][j] : found;                                              \
         for (; i < n; i++)                                                                                         \
             found = WINS(x[i], found) ? x[i] : found;                                                              \
         *(real *)to = found;                                                                                       \
+    }                                                                                                              \
+    static void kind##_rows_##real(const void *x_, ptrdiff_t stride, ptrdiff_t n, ptrdiff_t m,                     \
+                                   const double *shift, void *to) {                                                \
+        enum { L = LANES_##real };                                                                                 \
+        real *most = to;                                                                                           \
+        for (ptrdiff_t k = 0, deep; k < n; k += deep) {                                                            \
+            const real *x = (const real *)x_ + k * stride;                                                         \
+            ptrdiff_t i = 0;                                                                                       \
+            deep = SMALLER(n - k, 4);                                                                              \
+            for (; i + L <= m; i += L) {                                                                           \
+                real##s lanes = *(real##s *)(most + i);                                                            \
+                for (ptrdiff_t j = 0; j < deep; j++)                                                               \
+                    TAKE(real, WINS, lanes, *(const real##s *)(x + j * stride + i));                               \
+                *(real##s *)(most + i) = lanes;                                                                    \
+            }                                                                                                      \
+            for (; i < m; i++)                                                                                     \
+                for (ptrdiff_t j = 0; j < deep; j++)                                                               \
+                    most[i] = WINS(x[j * stride + i], most[i]) ? x[j * stride + i] : most[i];                      \
+        }                                                                                                          \
     }
+EXTREME_LANES(largest, float, EXCEEDS, -INFINITY)
+EXTREME_LANES(largest, double, EXCEEDS, -INFINITY)
+EXTREME_LANES(least, float, FALLS_BELOW, INFINITY)
+EXTREME_LANES(least, double, FALLS_BELOW, INFINITY)
 
-#define PLAIN_RUN(kind, type, WINS)                                                                                \
+#define EXTREME(kind, type, WINS, start)                                                                           \
+    START(kind##_##type, type, start)                                                                              \
     static void kind##_row_##type(const void *x, ptrdiff_t n, const double *shift, void *to) {                     \
         type found = *(type *)to;                                                                                  \
         EACH(n) found = WINS(((const type *)x)[i], found) ? ((const type *)x)[i] : found;                          \
         *(type *)to = found;                                                                                       \
-    }
-
-#define EXTREME(kind, type, WINS, value)                                                                           \
-    START(kind##_##type, type, value)                                                                              \
+    }                                                                                                              \
     static void kind##_rows_##type(const void *x_, ptrdiff_t stride, ptrdiff_t n, ptrdiff_t m,                     \
                                    const double *shift, void *to) {                                                \
         type *most = to;                                                                                           \
@@ -161,25 +188,15 @@ MULTIPLIED(double, exp)
         }                                                                                                          \
     }
 
-#define REAL_EXTREMES(real)                                                                                        \
-    EXTREME_RUN(largest, real, EXCEEDS, -INFINITY)                                                                 \
-    EXTREME(largest, real, EXCEEDS, -INFINITY)                                                                     \
-    EXTREME_RUN(least, real, FALLS_BELOW, INFINITY)                                                                \
-    EXTREME(least, real, FALLS_BELOW, INFINITY)
-REAL_EXTREMES(float)
-REAL_EXTREMES(double)
-
-#define WHOLE_EXTREMES(type, lowest, highest)                                                                      \
-    PLAIN_RUN(largest, type, EXCEEDS)                                                                              \
+#define EXTREMES_OF(type, lowest, highest)                                                                      \
     EXTREME(largest, type, EXCEEDS, lowest)                                                                        \
-    PLAIN_RUN(least, type, FALLS_BELOW)                                                                            \
     EXTREME(least, type, FALLS_BELOW, highest)
-WHOLE_EXTREMES(int8_t, INT8_MIN, INT8_MAX)
-WHOLE_EXTREMES(uint8_t, 0, UINT8_MAX)
-WHOLE_EXTREMES(int32_t, INT32_MIN, INT32_MAX)
-WHOLE_EXTREMES(uint32_t, 0, UINT32_MAX)
-WHOLE_EXTREMES(int64_t, INT64_MIN, INT64_MAX)
-WHOLE_EXTREMES(uint64_t, 0, UINT64_MAX)
+EXTREMES_OF(int8_t, INT8_MIN, INT8_MAX)
+EXTREMES_OF(uint8_t, 0, UINT8_MAX)
+EXTREMES_OF(int32_t, INT32_MIN, INT32_MAX)
+EXTREMES_OF(uint32_t, 0, UINT32_MAX)
+EXTREMES_OF(int64_t, INT64_MIN, INT64_MAX)
+EXTREMES_OF(uint64_t, 0, UINT64_MAX)
 typedef uint8_t truth;
 START(largest_truth, truth, 0)
 START(least_truth, truth, 1)

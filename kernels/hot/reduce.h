@@ -6,7 +6,7 @@
 
 enum FoldKind { FOLD_SUM, FOLD_SIZES, FOLD_SQUARES, FOLD_PRODUCT, FOLD_EXPONENTIALS, FOLD_LARGEST, FOLD_LEAST, FOLD_KINDS };
 enum { FOLD_TYPES = 13,  /* as in step.pxd: float, double, half, brain, eight kinds of integers, bool */
-       FOLD_BLOCK = 256, /* accumulators side by side */
+       FOLD_BLOCK = 1024,/* accumulators side by side */
        FOLD_WIDTH = 16,  /* bytes that each of them may take */
        FOLD_ROOM = 4096 /* elements that are widened at once */ };
 
