@@ -1,7 +1,8 @@
-"""Order: where the largest or smallest elements along an axis are."""
+"""Order along an axis: where the largest or smallest elements are, and sums and products up to each element."""
 import numpy as np
 
 from .step import Step
 
 def position(x: np.ndarray, axis: int, least: bool, last: bool, y: np.ndarray) -> Step: ...
 def top(x: np.ndarray, k: int, axis: int, least: bool, values: np.ndarray | None, indices: np.ndarray | None) -> Step: ...
+def accumulate(x: np.ndarray, axis: int, product: bool, exclusive: bool, reverse: bool, y: np.ndarray) -> Step: ...

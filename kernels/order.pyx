@@ -1,6 +1,8 @@
-"""Order: where the largest or smallest elements along an axis are."""
+"""Order along an axis: where the largest or smallest elements are, and sums and products up to each element."""
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from .step cimport DOUBLE, ELEMENTS, INT64, OK, UINT64, Element, Run, Step, bound, code_of, team
+from .step cimport (
+    BRAIN, DOUBLE, ELEMENTS, FLOAT, HALF, INT64, OK, UINT64, Element, Run, Step, bound, code_of, floats, step, team
+)
 from .threads cimport Task, share
 
 cdef extern from "hot/order.h" nogil:
@@ -14,11 +16,15 @@ cdef extern from "hot/order.h" nogil:
                                    Py_ssize_t m, int falling, int last, int64_t* at) noexcept nogil
     ctypedef void (*OrderTop)(OrderKeys keys, const void* x, Py_ssize_t size, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t k,
                               int falling, int64_t* at, void* room) noexcept nogil
+    ctypedef void (*OrderFold)(const void* x, void* y, Py_ssize_t step, Py_ssize_t n, Py_ssize_t m,
+                               int exclusive) noexcept nogil
     ctypedef struct OrderLoops:
         OrderKeys* keys
         OrderFind* find
         OrderFindRows* find_rows
         OrderTop* top
+        OrderFold* sums
+        OrderFold* products
     const OrderLoops* picked "PICKED(order)"
     size_t order_room(Py_ssize_t n, Py_ssize_t k)
     bint order_sorts(Py_ssize_t n, Py_ssize_t k)
@@ -162,3 +168,55 @@ def top(x, Py_ssize_t k, Py_ssize_t axis, bint least, values, indices):
     how.values, how.indices = 1 if values is not None else 0, 0 if indices is None else len(arrays) - 1
     how.cost = how.n * (20 if order_sorts(how.n, k) else 1) + 20 * k + 20
     return bound(<Run> topped, arrays, &how, sizeof(how), 8 * k + order_room(how.n, k))
+
+
+# Sums and products up to each element
+
+cdef struct Sums:
+    OrderFold fold
+    Py_ssize_t count, n, inner, blocks, size
+    bint exclusive, reverse
+
+cdef struct Summing:
+    const char* x
+    char* y
+    const Sums* how
+
+
+cdef int some_sums(const Summing* on, Py_ssize_t begin, Py_ssize_t end, void* scratch) noexcept nogil:
+    cdef const Sums* how = on.how
+    cdef Py_ssize_t i, block, at, stride = how.inner
+    for i in range(begin, end):
+        block = i % how.blocks * ORDER_BLOCK
+        at = i // how.blocks * how.n * how.inner + block
+        if how.reverse:
+            at += (how.n - 1) * how.inner
+        how.fold(on.x + at * how.size, on.y + at * how.size, -stride if how.reverse else stride, how.n,
+                 min(how.inner - block, <Py_ssize_t> ORDER_BLOCK), how.exclusive)
+    return OK
+
+
+cdef int summed(void** at, const Sums* how) noexcept nogil:
+    cdef Summing on = Summing(<const char*> at[0], <char*> at[1], how)
+    return share(team(at, 2), <Task> some_sums, &on, how.count, how.n * min(how.inner, <Py_ssize_t> ORDER_BLOCK) + 10)
+
+
+def accumulate(x, Py_ssize_t axis, bint product, bint exclusive, bint reverse, y):
+    """The sum or product of all elements up to each one along an axis, with it or without it, from either end: a step."""
+    cdef Lines lines
+    cdef Sums how
+    cdef Element code = code_of(x)
+    lie(&lines, x, axis)
+    if x.dtype != y.dtype or x.shape != y.shape or not y.flags.writeable:
+        raise ValueError(f"{x.dtype}{list(x.shape)} does not go to {y.dtype}{list(y.shape)}")
+    cdef bint narrow = code == HALF or code == BRAIN
+    cdef int computed = <int> FLOAT if narrow else <int> code
+    how.fold = loops.products[computed] if product else loops.sums[computed]
+    if how.fold == NULL:
+        raise TypeError(f"no sums of {x.dtype}")
+    how.n, how.inner, how.size, how.exclusive, how.reverse = lines.n, lines.inner, 4 if narrow else lines.size, exclusive, reverse
+    how.blocks = (how.inner + ORDER_BLOCK - 1) // ORDER_BLOCK
+    how.count = lines.count // how.inner * how.blocks if lines.count else 0
+    if narrow:
+        return step(floats(<Run> summed, NULL), (x, y), &how, sizeof(how))
+    return bound(<Run> summed, (x, y), &how, sizeof(how))

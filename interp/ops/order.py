@@ -40,29 +40,19 @@ def top_k(X, K, *, axis, largest=1, sorted=1, out):
     return order.top(X, int(np.ravel(K)[0]), axis_of(axis, X.ndim), not largest, *out, *[None] * (2 - len(out)))
 
 
-def _accumulated(fold: np.ufunc, x: np.ndarray, axis: Any, exclusive: int, reverse: int) -> np.ndarray:
-    """What `fold` makes of the elements up to each one; 16-bit numbers are added up as 32-bit ones."""
+def _axis(axis: Any, rank: int) -> int:
     if np.size(axis) != 1:
         raise ValueError(f"the axis is one number, not {np.asarray(axis).tolist()}")
-    at = axis_of(int(np.ravel(axis)[0]), x.ndim)
-    lines = np.moveaxis(x.astype("f4") if x.dtype.itemsize == 2 else x, at, 0)
-    lines = lines[::-1] if reverse else lines
-    with np.errstate(all="ignore"):
-        made = fold.accumulate(lines, 0, lines.dtype)
-    if exclusive:
-        before = np.full_like(made, fold.identity)
-        before[1:] = made[:-1]
-        made = before
-    return np.moveaxis(made[::-1] if reverse else made, 0, at).astype(x.dtype)
+    return axis_of(int(np.ravel(axis)[0]), rank)
 
 
-@op("CumSum", 11, 14, shape=same)
-def cum_sum(x, axis, *, exclusive, reverse):
+@op("CumSum", 11, 14, shape=same, known=("axis",))
+def cum_sum(x, axis, *, exclusive, reverse, out):
     """The sums of all elements up to each one along an axis, itself left out if `exclusive`, from the end if `reverse`."""
-    return _accumulated(np.add, x, axis, exclusive, reverse)
+    return order.accumulate(x, _axis(axis, x.ndim), False, bool(exclusive), bool(reverse), out)
 
 
-@op("CumProd", 26, 26, shape=same)
-def cum_prod(x, axis, *, exclusive, reverse):
+@op("CumProd", 26, 26, shape=same, known=("axis",))
+def cum_prod(x, axis, *, exclusive, reverse, out):
     """The products of all elements up to each one along an axis, itself left out if `exclusive`, from the end if `reverse`."""
-    return _accumulated(np.multiply, x, axis, exclusive, reverse)
+    return order.accumulate(x, _axis(axis, x.ndim), True, bool(exclusive), bool(reverse), out)

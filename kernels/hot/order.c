@@ -1,4 +1,4 @@
-/* Elements as keys, the largest of them, and the k largest. */
+/* Elements as keys, the largest of them, and the k largest; sums and products up to each element. */
 #include "hot/order.h"
 #include "half.h"
 
@@ -188,10 +188,44 @@ FOUND(int64_t, INT64_MIN)
 TOP(int32_t, 32, uint32_t)
 TOP(int64_t, 64, uint64_t)
 
+/* Sums and products up to each element: of floats in double, of integers modulo their range. */
+
+#define ACCUMULATED(kind, type, wide, OP, start)                                                                   \
+    static void kind##_##type(const void *x_, void *y_, ptrdiff_t step, ptrdiff_t n, ptrdiff_t m, int exclusive) { \
+        const type *x = x_;                                                                                        \
+        type *y = y_;                                                                                              \
+        wide to[BLOCK], one = start;                                                                               \
+        if (m == 1) {                                                                                              \
+            for (ptrdiff_t k = 0; k < n; k++, x += step, y += step) {                                              \
+                wide with = one OP *x;                                                                             \
+                *y = (type)(exclusive ? one : with);                                                               \
+                one = with;                                                                                        \
+            }                                                                                                      \
+            return;                                                                                                \
+        }                                                                                                          \
+        EACH(m) to[i] = start;                                                                                     \
+        for (ptrdiff_t k = 0; k < n; k++, x += step, y += step)                                                    \
+            EACH(m) {                                                                                              \
+                wide with = to[i] OP x[i];                                                                         \
+                y[i] = (type)(exclusive ? to[i] : with);                                                           \
+                to[i] = with;                                                                                      \
+            }                                                                                                      \
+    }
+#define ACCUMULATIONS(type, wide) ACCUMULATED(sums, type, wide, +, 0) ACCUMULATED(products, type, wide, *, 1)
+ACCUMULATIONS(float, double)
+ACCUMULATIONS(double, double)
+ACCUMULATIONS(uint32_t, uint32_t)
+ACCUMULATIONS(uint64_t, uint64_t)
+#define ACCUMULATE(kind)                                                                                           \
+    {[0] = kind##_float, [1] = kind##_double, [8] = kind##_uint32_t, [9] = kind##_uint32_t, [10] = kind##_uint64_t, \
+     [11] = kind##_uint64_t}
+
 const OrderLoops LOOPS(order) = {
     .keys = {keys_float, keys_double, keys_half, keys_brain, keys_int8_t, keys_uint8_t, keys_int16_t, keys_uint16_t, keys_int32_t,
              keys_uint32_t, keys_int64_t, keys_uint64_t, keys_uint8_t},
     .find = {find_int32_t, find_int64_t},
     .find_rows = {find_rows_int32_t, find_rows_int64_t},
     .top = {top_int32_t, top_int64_t},
+    .sums = ACCUMULATE(sums),
+    .products = ACCUMULATE(products),
 };

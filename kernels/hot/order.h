@@ -1,4 +1,4 @@
-/* Elements as keys: integers that are ordered as the elements are, for every instruction set. */
+/* Elements as keys, integers that are ordered as the elements are, and folds up to each element, for every instruction set. */
 #ifndef INTERP_HOT_ORDER_H
 #define INTERP_HOT_ORDER_H
 #include <stddef.h>
@@ -24,11 +24,15 @@ typedef void (*OrderFindRows)(OrderKeys keys, const void *x, ptrdiff_t size, ptr
 typedef void (*OrderTop)(OrderKeys keys, const void *x, ptrdiff_t size, ptrdiff_t stride, ptrdiff_t n, ptrdiff_t k, int falling,
                          int64_t *at, void *room);
 
+/* Folds up to each of n rows of m elements, ORDER_BLOCK at most, that are `step` apart: with the row itself or without it. */
+typedef void (*OrderFold)(const void *x, void *y, ptrdiff_t step, ptrdiff_t n, ptrdiff_t m, int exclusive);
+
 typedef struct OrderLoops {
     OrderKeys keys[ORDER_TYPES];
     OrderFind find[2]; /* of keys of 4 and of 8 bytes */
     OrderFindRows find_rows[2];
     OrderTop top[2];
+    OrderFold sums[ORDER_TYPES], products[ORDER_TYPES];
 } OrderLoops;
 
 /* Whether most of a line is wanted, so that sorting all of it is less work than keeping the best. */
