@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dims import Dim, Size, divided, never_negative
+from ..dims import Dim, Size, divided, larger, never_negative, smaller
 from ..kernels import elementwise
 from ..kernels.step import Later
 from ..registry import Op, op
@@ -59,7 +59,8 @@ def _equal_sizes(a: np.ndarray, b: np.ndarray) -> Any:
 def _of_numbers(compute: Callable) -> Callable:
     """What holds of sizes that are plain numbers; with a name among them only a run tells."""
     def found(*values: np.ndarray) -> Any:
-        return None if any(isinstance(n, Dim) for v in values for n in v.flat) else compute(*values)
+        named = any(isinstance(n, Dim) for v in values for n in v.flat)
+        return None if named else compute(*(np.array(v.tolist()) for v in values))
     return found
 
 
@@ -122,7 +123,8 @@ def mod(A, B, *, fmod, out):
 # Several operands
 
 
-def _several(name: str, through: int, ranges: tuple[int, int, int], loop: str, plain: Callable) -> Op:
+def _several(name: str, through: int, ranges: tuple[int, int, int], loop: str, plain: Callable,
+             compute: Callable | None = None) -> Op:
     """A fold over any number of operands: before `ranges`' last version all of one shape."""
     since, alike, broadcasts = ranges
 
@@ -132,7 +134,8 @@ def _several(name: str, through: int, ranges: tuple[int, int, int], loop: str, p
         reached = np.broadcast_shapes(data_0[0].shape, data_0[1].shape) == out.shape  # later operands may stretch the first two
         once = len(data_0) == 2 or loop != "add" or out.dtype.itemsize > 2  # sums of 16 bits are rounded at the end alone
         return (elementwise.fold(loop, data_0, out) if reached and once else None) or Later(partial(_folded, plain), *data_0, out)
-    return op(name, broadcasts, through, shape=broadcast)(op(name, since, alike, shape=all_alike)(several))
+    rule = with_value(broadcast, lambda *sizes, **_: reduce(np.frompyfunc(compute, 2, 1), sizes)) if compute else broadcast
+    return op(name, broadcasts, through, shape=rule)(op(name, since, alike, shape=all_alike)(several))
 
 
 def _copy(x: np.ndarray, out: np.ndarray) -> None:
@@ -150,9 +153,9 @@ def _accumulated(plain: Callable, *operands: np.ndarray) -> Any:
     return reduce(plain, [x.astype("f4") if narrow else x for x in operands])
 
 
-sum_ = _several("Sum", 13, (1, 6, 8), "add", np.add)
-max_ = _several("Max", 13, (1, 6, 8), "max", np.maximum)
-min_ = _several("Min", 13, (1, 6, 8), "min", np.minimum)
+sum_ = _several("Sum", 13, (1, 6, 8), "add", np.add, operator.add)
+max_ = _several("Max", 13, (1, 6, 8), "max", np.maximum, larger)
+min_ = _several("Min", 13, (1, 6, 8), "min", np.minimum, smaller)
 
 
 @op("Mean", 8, 13, shape=broadcast, types=FLOATS)
