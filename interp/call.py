@@ -51,7 +51,8 @@ def call(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Const
 
 def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Constant, threads: int,
             most: int | None) -> list[Any]:
-    facts = output_facts(node, [None if a is None else fact_of(a) for a in arrays], _scopes(node))
+    # An optional without a value is None too, and yet no absent input.
+    facts = output_facts(node, [fact_of(a) if i else None for i, a in zip(node.inputs, arrays, strict=True)], _scopes(node))
     if most is not None and sum(map(bytes_of, facts)) > most:
         raise ValueError(f"the result would take more than {most} bytes")
     given = extras(node, constant)

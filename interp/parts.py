@@ -10,7 +10,7 @@ import numpy as np
 from .call import call, duplicate
 from .dims import Dim, Fact, names
 from .graph import Graph, Node
-from .infer import Scope, declared, free_sizes, localised
+from .infer import Scope, free_sizes, localised
 from .kernels.program import Program, Shelf
 from .plan import Plan, Settings
 from .types import type_of
@@ -190,9 +190,9 @@ class Body:
                 self.special.popitem(last=False)
         return found
 
-    def fact(self, k: int) -> Fact:
-        """What is known of an output before any run."""
-        return self.general.scope.facts[self.outputs[k]] if self.general else declared(self.graph.outputs[k])
+    def announced(self, feeds: list[Any]) -> list[Fact]:
+        """What is known of the outputs for feeds like these before any run."""
+        return Scope(self.graph, tentative=True).infer([Fact(type_of(f), getattr(f, "shape", None)) for f in feeds])
 
     def program(self, feeds: list[Any]) -> Program | None:
         """A compiled program for feeds like these; None where a run needs the interpreter or the data."""

@@ -239,7 +239,7 @@ def misfit(value: Value, a: Any, sizes: dict[Dim, tuple[int, str]]) -> str:
 
 def shown(thing: Any) -> str:
     """A type and shape as messages write them."""
-    kind = (thing.type if isinstance(thing, Value) else type_of(thing)) or "a value"
+    kind = (thing.type if isinstance(thing, Value) else "nothing" if thing is None else type_of(thing)) or "a value"
     shape = getattr(thing, "shape", None)
     if kind.startswith("tensor"):
         kind = kind.removeprefix("tensor(").removesuffix(")")

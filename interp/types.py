@@ -51,7 +51,7 @@ EVERY = frozenset(DTYPE)
 
 
 def type_of(value: object) -> str:
-    """The ONNX type of an array; that of a list is the sequence of its first element's."""
+    """The ONNX type of an array; that of a list is the sequence of its first element's, that of None an optional's."""
     if isinstance(value, np.ndarray | np.generic):
         kind = value.dtype
         if kind.kind in "US":
@@ -62,4 +62,6 @@ def type_of(value: object) -> str:
         return f"seq({type_of(value[0]) if value else '?'})"
     if isinstance(value, dict):
         return "map(?)"
+    if value is None:
+        return "optional(?)"
     return type(value).__name__

@@ -37,7 +37,7 @@ def test_a_session_says_what_it_takes_and_gives():
     ({"k": np.array([1, 2, 3])}, r"k: int64\[3\] came, int64\[2\] is due; axis 0 has 3, not 2"),
     ({"x": floats(0, 2, 3).astype(">f4")}, r"x: float\[2,3\] came.*byte order"),
     ({"x": [[1.0, 2, 3], [1, 2, 3]]}, r"x: .* came, float\[N,3\] is due; give a NumPy array"),
-    ({"x": None}, r"x: NoneType came, float\[N,3\] is due; give a NumPy array"),
+    ({"x": None}, r"x: nothing came, float\[N,3\] is due; give a NumPy array"),
     ({"x": 3.0}, r"x: float came.* give a NumPy array"),
     ({"x": np.array([["a", "b", "c"]] * 2)}, r"x: string\[2,3\] came, float\[N,3\] is due"),
     ({"x": np.zeros((2, 3), [("a", "f4")])}, r"x: .* came, float\[N,3\] is due"),

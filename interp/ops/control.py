@@ -93,7 +93,7 @@ def repeated(M, cond, *values, body):
         raise ValueError(f"{n} values are carried: the body has {takes} inputs, not {2 + n}, "
                          f"or {gives} outputs, not {1 + n} or more")
     always = cond is None or cond.value is not None and bool(cond.value)
-    go = Fact("tensor(bool)", (), cond.value if always and cond is not None else None)
+    go = Fact("tensor(bool)", (), np.array(True))  # or else the body would not run
     goes_on = []
 
     def iteration(carried):
@@ -143,19 +143,16 @@ def iterated(M, cond, n, body, wanted, *arrays):
         made = body.run([np.array(done, np.int64), np.array(go), *carried, *captured])
         go, carried, done = bool(np.asarray(made[0]).item()), made[1:1 + n], done + 1
         rows.append(made[1 + n:])
-    scans = [stacked([r[k] for r in rows], body, 1 + n + k, outs[n + k] if outs else None)
-             for k in range(len(body.outputs) - 1 - n)]
+    if not rows:
+        scans = unstacked(body.announced([np.array(0), np.array(True), *carried, *captured])[1 + n:])
+    else:
+        scans = [np.stack(column) for column in zip(*rows, strict=True)]
     return delivered([*(duplicate(c) if not done else c for c in carried), *scans], outs)
 
 
-def stacked(rows, body, k, out):
-    """A scan output: a row an iteration; of none, an empty array of the sizes that are known."""
-    if rows:
-        return np.stack(rows)
-    if out is not None:
-        return out
-    fact = body.fact(k)
-    return np.empty((0, *(d if isinstance(d, int) else 0 for d in fact.shape or ())), fact.dtype)
+def unstacked(rows):
+    """What is collected of no iteration: an empty array with the sizes that a row would have, as far as they are known."""
+    return [np.empty((0, *(d if isinstance(d, int) else 0 for d in f.shape or ())), f.dtype) for f in rows]
 
 
 def duplicate(value):

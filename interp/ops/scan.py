@@ -154,17 +154,20 @@ def one_sequence(states, inputs, captured, body, w, count):
         made = body.run([*states, *elements, *captured])
         states = made[:w.states]
         rows.append(made[w.states:])
+    if rows:
+        shapes = [(r.shape, r.dtype) for r in rows[0]]
+    else:
+        elements = [np.empty(x.shape[1:], x.dtype) for x in inputs]
+        announced = body.announced([*states, *elements, *captured])[w.states:]
+        shapes = [(tuple(d if isinstance(d, int) else 0 for d in f.shape or ()), f.dtype) for f in announced]
     outputs = []
-    for k in range(w.outputs):
+    for k, (shape, dtype) in enumerate(shapes):
         own = [r[k] for r in rows]
-        if not own:
-            fact = body.fact(w.states + k)
-            own = [blank([d if isinstance(d, int) else 0 for d in fact.shape or ()], fact.dtype)]
-        elif w.backward[w.inputs + k]:
+        if w.backward[w.inputs + k]:
             own.reverse()
-        own = own[:count] + [blank(own[0].shape, own[0].dtype)] * (length - count) if length else own
-        at = axis_of(w.axes[w.inputs + k], own[0].ndim + 1)
-        outputs.append(np.stack(own, at) if length else np.stack(own, at).take([], at))
+        at = axis_of(w.axes[w.inputs + k], len(shape) + 1)
+        own += [blank(shape, dtype)] * (length - count)
+        outputs.append(np.stack(own, at) if own else np.empty((*shape[:at], 0, *shape[at:]), dtype))
     return [*(duplicate(s) if not count else s for s in states), *outputs]
 
 
