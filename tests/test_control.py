@@ -109,6 +109,15 @@ def test_a_count_below_one_runs_nothing(count):
     assert s.shape == (0, 3)
 
 
+@pytest.mark.parametrize("count", [2**62, 2**40])
+def test_a_count_that_no_memory_holds_is_refused_by_name(count):
+    text = """m (float[1024] x, int64 M) => (float[1024] z, float[A,B] s) {
+        [around] z, s = Loop (M, "", x) <body = b (int64 i, bool c, float[1024] v) => (bool d, float[1024] w, float[1024] t) {
+            d = Identity(c) w = Add(v, x) t = Neg(v) }> }"""
+    with pytest.raises(interp.RunError, match="around"):
+        session(text, head=HEAD).run(None, {"x": floats(0, 1024), "M": np.array(count)})
+
+
 NESTED = """m (float[N] x, int64 M, bool c) => (float[N] y) { a = Abs(x) y = f.around <by = 3.0> (a, M, c) }
 <domain: "f", opset_import: ["": 18, "f": 1, "g": 3]> around <by: float = 2.0, less: float = 0.5> (v, M, c) => (r) {
     k = Constant <value_float: float = @by> ()

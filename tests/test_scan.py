@@ -110,6 +110,15 @@ def test_a_map_over_two_sequences_a_tensor_and_an_outer_value():
     agree(c, [np.array([3]), np.array([2])])
 
 
+def test_a_map_reads_a_sequence_from_outside_whole():
+    text = """m (float[N] x, float[M] y) => (seq(float[P]) a) {
+        s = SequenceConstruct(x, y)
+        a = SequenceMap <body = b (float[N] u) => (float[P] e) {
+            first = Constant<value = int64 {0}>() h = SequenceAt(s, first) e = Concat<axis = 0>(u, h) }> (s) }"""
+    x, y = floats(0, 2), floats(1, 3)
+    agree(session(text).run(None, {"x": x, "y": y})[0], [np.concatenate([x, x]), np.concatenate([y, x])])
+
+
 def test_sequences_of_different_lengths_are_refused():
     text = MAP.replace("t = SequenceConstruct(y, x)", "t = SequenceConstruct(y)")
     with pytest.raises(interp.RunError, match="SequenceMap.*2 and 1"):

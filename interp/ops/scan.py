@@ -160,15 +160,17 @@ def one_sequence(states, inputs, captured, body, w, count):
         elements = [np.empty(x.shape[1:], x.dtype) for x in inputs]
         announced = body.announced([*states, *elements, *captured])[w.states:]
         shapes = [(tuple(d if isinstance(d, int) else 0 for d in f.shape or ()), f.dtype) for f in announced]
-    outputs = []
-    for k, (shape, dtype) in enumerate(shapes):
-        own = [r[k] for r in rows]
-        if w.backward[w.inputs + k]:
-            own.reverse()
-        at = axis_of(w.axes[w.inputs + k], len(shape) + 1)
-        own += [blank(shape, dtype)] * (length - count)
-        outputs.append(np.stack(own, at) if own else np.empty((*shape[:at], 0, *shape[at:]), dtype))
-    return [*(duplicate(s) if not count else s for s in states), *outputs]
+        states = map(duplicate, states)
+    return [*states, *(collected([r[k] for r in rows], *shape, length, w, w.inputs + k) for k, shape in enumerate(shapes))]
+
+
+def collected(elements, shape, dtype, length, w, k):
+    """Elements stacked along the axis of an output, and padded to a length."""
+    if w.backward[k]:
+        elements.reverse()
+    elements += [blank(shape, dtype)] * (length - len(elements))
+    at = axis_of(w.axes[k], len(shape) + 1)
+    return np.stack(elements, at) if elements else np.empty((*shape[:at], 0, *shape[at:]), dtype)
 
 
 def blank(shape, dtype):
@@ -178,7 +180,9 @@ def blank(shape, dtype):
 
 def mapped(input_sequence, *values, body):
     """A sequence for each output of the body."""
-    given = [Fact(element_of(v.type)) if v.type.startswith("seq") else v for v in (input_sequence, *values)]
+    own = len(values) - body.captured
+    given = [Fact(element_of(v.type)) if v.type.startswith("seq") else v for v in (input_sequence, *values[:own])]
+    given += values[own:]
     if len(body.graph.inputs) != len(given):
         raise ValueError(f"the body has {len(body.graph.inputs) - body.captured} inputs, not {len(given) - body.captured}")
     return [Fact(f"seq({f.type})") for f in body.infer(given)]
