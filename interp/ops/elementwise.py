@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import Dim, Size, divided, larger, never_negative, smaller
-from ..kernels import elementwise
+from ..kernels import choice, elementwise
 from ..kernels.step import Later
 from ..registry import Op, op
 from ..types import FLOATS, OF_DTYPE
@@ -240,13 +240,16 @@ def _chosen_sizes(condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
     return np.where(condition.astype(bool), x, y)
 
 
-@op("Where", 9, 16, shape=with_value(broadcast, _chosen_sizes, typed=1))
+@op("Where", 9, 16, shape=with_value(broadcast, _chosen_sizes, typed=1), inplace=(1, 2))
 def where(condition, X, Y, *, out):
     """Elements of X where the condition holds, else those of Y."""
-    def chosen(condition, x, y, out):
-        if out is None:
-            return np.where(condition, x, y)
-        np.copyto(out, y)
-        np.copyto(out, x, where=condition)
-        return None
-    return Later(chosen, condition, X, Y, out)
+    made = None if out is None else choice.where(condition, X, Y, out)
+    return made or Later(_chosen, condition, X, Y, out)
+
+
+def _chosen(condition: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray | None) -> Any:
+    found = np.where(condition, x, y)
+    if out is None:
+        return found
+    out[...] = found
+    return None

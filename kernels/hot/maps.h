@@ -117,8 +117,9 @@ MAP_FLOATS(softsign, u / (1 + fabsf(u)), u / (1 + fabs(u)))
 MAP_FLOATS(softplus, (u > 0 ? u : 0) + log1p_of(exp_of(-fabsf(u))), (u > 0 ? u : 0) + log1p(exp(-fabs(u))))
 MAP_FLOATS(swish, u * sigmoid_of(alpha * u), u / (1 + exp(-alpha * u)))
 MAP_FLOATS(gelu, u * 0.5f * (1 + erf_of(u * 0.70710678f)), u * 0.5 * erfc(u * -0.70710678118654752))
-MAP_FLOATS(gelu_tanh, u * 0.5f * (1 + tanh_of(0.79788456f * (u + 0.044715f * u * u * u))),
-           u * 0.5 * (1 + tanh(0.79788456080286536 * (u + 0.044715 * u * u * u))))
+/* (1 + tanh z) / 2 is the sigmoid of 2 z. */
+MAP_FLOATS(gelu_tanh, u * sigmoid_of(1.59576912f * (u + 0.044715f * u * u * u)),
+           u / (1 + exp(-1.5957691216057308 * (u + 0.044715 * u * u * u))))
 
 /* x tanh(ln(1 + e^x)) is x times n / (n + 2) with n = e^x (e^x + 2); from 20 on that is x. */
 #define GATED(x, e) ((x) * ((e) * ((e) + 2) / ((e) * ((e) + 2) + 2)))
