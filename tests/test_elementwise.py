@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interp.dims import Fact, named
-from interp.kernels import elementwise
+from interp.kernels import choice, elementwise
 from interp.kernels.step import KernelFailed, isa
 from interp.ops import standard
 from interp.registry import misfits
@@ -268,3 +268,169 @@ def test_kernels_name_what_failed():
 
 def test_functions_fit_their_schemas():
     assert not [m for o in standard for m in misfits(o)]
+
+
+CONDITIONS = [((3, 5), (3, 5), (3, 5)), ((1,), (3, 5), (3, 5)), ((3, 1), (3, 5), (1,)), ((2, 1, 4), (3, 1), (2, 3, 4)),
+              ((4,), (), ()), ((), (), (7,)), ((0, 3), (1,), (3,)), ((2, 3, 1), (1, 3, 7), (2, 1, 1)), ((20001,), (1,), (20001,)),
+              ((), (2, 3), ()), ((1, 1, 1, 2), (2, 1, 2, 1), (1, 3, 1, 1)), ((), (), ()),
+              ((2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2), (3, 1) * 5, (1,))]
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "i8", "c16", ml_dtypes.bfloat16, ml_dtypes.int4])
+@pytest.mark.parametrize("shapes", CONDITIONS)
+def test_a_condition_chooses_and_all_operands_broadcast(shapes, dtype):
+    rng = np.random.default_rng(3)
+    condition = rng.integers(0, 2, shapes[0]).astype(bool)
+    x, y = (np.asarray(rng.integers(0, 8, s)).astype(dtype) for s in shapes[1:])
+    due = np.where(condition, x.astype("c16"), y.astype("c16"))
+    found = run("Where", 16, condition, x, y, out=np.empty(due.shape, dtype))
+    assert np.array_equal(found.astype("c16"), due)
+    if x.shape == due.shape:
+        assert np.array_equal(run("Where", 16, condition, x, y, out=x).astype("c16"), due)
+
+
+def test_a_choice_keeps_nan_and_refuses_what_does_not_broadcast():
+    x, y = np.array([np.nan, 1], "f4"), np.array([2, np.nan], "f4")
+    assert np.isnan(run("Where", 16, np.array([True, False]), x, y, out=np.empty(2, "f4"))).all()
+    assert run("Where", 16, np.array([False, True]), x, y, out=np.empty(2, "f4")).tolist() == [2, 1]
+    with pytest.raises(ValueError, match="broadcast"):
+        choice.where(np.ones(3, bool), x, y, np.empty(3, "f4"))
+    with pytest.raises(ValueError, match="broadcast"):
+        choice.where(np.ones(2, bool), x, y, np.empty((2, 2), "f4"))
+    with pytest.raises(TypeError):
+        choice.where(np.ones(2, "u1"), x, y, np.empty(2, "f4"))
+
+
+# Kinds of fault that other runtimes have had
+
+
+WHOLE = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+
+
+@pytest.mark.parametrize("dtype", WHOLE)
+def test_integer_rests_of_every_sign(dtype):
+    least = np.iinfo(dtype).min
+    a = np.array([7, 7, -7, -7, least, least, 0], "i8" if dtype != "u8" else "u8") if dtype[0] == "i" else np.array([7, 8, 250])
+    b = np.array([3, -3, 3, -3, -1, 3, -5]) if dtype[0] == "i" else np.array([3, 9, 7])
+    a, b = a.astype(dtype), b.astype(dtype)
+    pairs = [(int(u), int(v)) for u, v in zip(a, b, strict=True)]
+    assert run("Mod", 13, a, b, out=np.empty_like(a)).tolist() == [u % v for u, v in pairs]
+    assert run("Mod", 13, a, b, fmod=1, out=np.empty_like(a)).tolist() == [math.fmod(u, v) for u, v in pairs]
+    for fmod in (0, 1):
+        with pytest.raises(RuntimeError, match="divided by zero"):
+            run("Mod", 13, a, np.zeros_like(b), fmod=fmod, out=np.empty_like(a))
+
+
+def test_rests_of_floats():
+    a = np.array([-4.3, 7.2, 5.0, 4.3, -7.2, 8.0])
+    b = np.array([2.1, -3.4, 8.0, -2.1, 3.4, 5.0])
+    np.testing.assert_array_equal(run("Mod", 13, a, b, fmod=1, out=np.empty(6)), np.fmod(a, b))
+    np.testing.assert_allclose(run("Mod", 28, a, b, out=np.empty(6)), a - np.floor(a / b) * b, atol=1e-14)
+    with pytest.raises(ValueError, match="fmod=1"):
+        run("Mod", 13, a, b, out=np.empty(6))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_rests_of_what_is_not_finite(dtype):
+    """The cases that the text of version 28 lists."""
+    inf, nan = np.inf, np.nan
+    a = np.array([0, -0.0, inf, 1, 5, 5, -5, nan, 1], dtype)
+    b = np.array([-2, 3, 3, 0, inf, -inf, inf, 1, nan], dtype)
+    found = run("Mod", 28, a, b, out=np.empty_like(a)).astype("f8")
+    np.testing.assert_array_equal(found, [-0.0, 0, nan, nan, 5, -inf, inf, nan, nan])
+    assert np.signbit(found[:2]).tolist() == [True, False]
+    found = run("Mod", 28, a, b, fmod=1, out=np.empty_like(a)).astype("f8")
+    np.testing.assert_array_equal(found, [0, -0.0, nan, nan, 5, 5, -5, nan, nan])
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8"])
+def test_powers_of_whole_numbers_wrap_around(dtype):
+    x, y = np.array([3, -2, 7, 1, -1, 0, 2], dtype), np.array([40, 63, 0, -3, -3, 0, -1], dtype)
+    bits = 8 * x.itemsize
+    due = [3**40, -2**63, 1, 1, -1, 1, 0]
+    assert run("Pow", 15, x, y, out=np.empty_like(x)).tolist() == [(d + 2**(bits - 1)) % 2**bits - 2**(bits - 1) for d in due]
+    assert run("Pow", 15, x[:1], np.array([2**63 + 1], "u8"), out=np.empty(1, dtype)).tolist() == [
+        (pow(3, 2**63 + 1, 2**bits) + 2**(bits - 1)) % 2**bits - 2**(bits - 1)]
+
+
+def test_powers_of_mixed_types():
+    x = np.array([-2, 4, 2.25], "f2")
+    assert run("Pow", 15, x, np.array([3, -1, 2], "i1"), out=np.empty(3, "f2")).tolist() == [-8, 0.25, 5.0625]
+    assert run("Pow", 15, np.array([9, 2], "i8"), np.array([0.5, -0.5], "f4"), out=np.empty(2, "i8")).tolist() == [3, 0]
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *WHOLE])
+def test_clip_with_crossing_and_missing_limits(dtype):
+    x = np.array([1, 4, 9], dtype)
+    low, high = np.array(6, dtype), np.array(3, dtype)
+    for limits, due in [((low, high), [3, 3, 3]), ((low, None), [6, 6, 9]), ((None, high), [1, 3, 3]), ((None, None), [1, 4, 9])]:
+        assert run("Clip", 13, x, *limits, out=np.empty_like(x)).astype(int).tolist() == due
+    if np.dtype(dtype).kind not in "iu":
+        odd = np.array([np.nan, np.inf, -np.inf], dtype)
+        np.testing.assert_array_equal(run("Clip", 13, odd, high, None, out=np.empty_like(odd)).astype("f8"), [np.nan, np.inf, 3])
+
+
+def test_clip_of_old_versions_has_numbers_for_limits():
+    x = np.array([-1, 0.5, 9], "f4")
+    assert run("Clip", 1, x, out=np.empty(3, "f4")).tolist() == [-1, 0.5, 9]
+    assert run("Clip", 1, x, max=1.0, out=np.empty(3, "f4")).tolist() == [-1, 0.5, 1]
+    assert run("Clip", 6, x, min=0.0, out=np.empty(3, "f4")).tolist() == [0, 0.5, 9]
+
+
+@pytest.mark.parametrize("name, fold", [("Max", np.maximum), ("Min", np.minimum)])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_nan_wins_in_every_operand_and_all_broadcast(name, fold, dtype):
+    a, b, c = np.array([[1], [np.nan]], dtype), np.array([3, 1, np.nan], dtype), np.array(2, dtype)
+    due = fold(fold(a.astype("f8"), b.astype("f8")), c.astype("f8"))
+    np.testing.assert_array_equal(run(name, 13, a, b, c, out=np.empty((2, 3), dtype)).astype("f8"), due)
+    np.testing.assert_array_equal(run(name, 13, c, b, a, out=np.empty((2, 3), dtype)).astype("f8"), due)
+
+
+@pytest.mark.parametrize("name", ["Max", "Min", "Sum", "Mean"])
+def test_before_version_8_operands_have_one_shape(name):
+    rule = standard.find(schema(name, 6)).shape
+    with pytest.raises(ValueError, match=r"\(2, 3\)"):
+        rule(Fact("tensor(float)", (2, 3)), Fact("tensor(float)", (3,)))
+
+
+def test_sums_and_means_of_half_floats_are_rounded_once():
+    x = [np.array([v], "f2") for v in (2048, 1, 1, 1, 1)]
+    assert run("Sum", 13, *x, out=np.empty(1, "f2")).tolist() == [2052]
+    assert run("Mean", 13, *x, out=np.empty(1, "f2")).tolist() == np.array([2052 / 5], "f2").tolist()
+
+
+@pytest.mark.parametrize("dtype", WHOLE)
+def test_comparisons_at_the_ends_of_whole_numbers(dtype):
+    info = np.iinfo(dtype)
+    a, b = np.array([info.min, info.max, info.max], dtype), np.array([info.max, info.min, info.max], dtype)
+    for name, due in [("Less", [1, 0, 0]), ("Greater", [0, 1, 0]), ("Equal", [0, 0, 1]), ("LessOrEqual", [1, 0, 1]),
+                      ("GreaterOrEqual", [0, 1, 1])]:
+        assert run(name, 19, a, b, out=np.empty(3, bool)).tolist() == list(map(bool, due)), name
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
+def test_the_least_number_is_its_own_opposite(dtype):
+    least = np.array([np.iinfo(dtype).min], dtype)
+    assert run("Neg", 13, least, out=np.empty(1, dtype)).tolist() == least.tolist()
+    assert run("Abs", 13, least, out=np.empty(1, dtype)).tolist() == least.tolist()
+
+
+def test_halves_are_rounded_to_even():
+    x = np.array([0.5, 1.5, 2.5, -2.5, -0.4, 2.0**23 + 1, np.inf, np.nan], "f4")
+    np.testing.assert_array_equal(run("Round", 22, x, out=np.empty_like(x)), [0, 2, 2, -2, -0.0, 2.0**23 + 1, np.inf, np.nan])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_infinities_by_sign(dtype):
+    x = np.array([np.inf, -np.inf, np.nan, 1], dtype)
+    for attributes, due in [({}, [1, 1]), ({"detect_negative": 0}, [1, 0]), ({"detect_positive": 0}, [0, 1]),
+                            ({"detect_positive": 0, "detect_negative": 0}, [0, 0])]:
+        assert run("IsInf", 20, x, out=np.empty(4, bool), **attributes).tolist() == [*map(bool, due), False, False]
+    assert run("IsNaN", 20, x, out=np.empty(4, bool)).tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i8"])
+def test_the_error_function_of_whole_numbers(dtype):
+    x = np.array([0, 1, 5, 6, 100], dtype) * np.array(-1 if dtype[0] == "i" else 1, dtype)
+    sign = -1 if dtype[0] == "i" else 1
+    assert run("Erf", 9, x, out=np.empty_like(x)).tolist() == [0, 0, 0, sign, sign]
