@@ -50,7 +50,7 @@ class Unbound:
         self.inputs, self.outputs = node.inputs, node.outputs
 
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
-        return call(self.node, feeds, self.attributes, self.settings.constant, self.settings.threads)
+        return call(self.node, feeds, self.attributes, self.settings.constant, self.settings.threads, self.settings.most_bytes)
 
 
 class Model:

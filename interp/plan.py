@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -51,6 +52,7 @@ class Settings:
     threads: int
     cancel: Cancel
     most_iterations: int = MOST_ITERATIONS
+    most_bytes: int = 2**63 - 1  # that the values of one run may take
 
 
 class Plan:
@@ -178,6 +180,8 @@ class Plan:
         shapes = {v: numbers[self.facts[v].shape or ()] for v in self.dtypes}
         if any([n and min(n) < 0 for n in numbers.values()]):
             self._refuse(shapes)
+        if sum([self._bytes(o, shapes) for o in self.outputs if o not in self.cells]) > self.settings.most_bytes:
+            self._too_large(shapes)
         memory, sized = self._constants(known)
         slots = [self._slot(i, shapes, f) for i, f in zip(self.inputs, feeds, strict=True)]
         outs = [self._slot(o, shapes) for o in self.outputs]
@@ -235,6 +239,8 @@ class Plan:
                 size *= d
             sizes[r] = -(-size // LINE) * LINE
         offsets, total = arranged(sizes, self.conflicts)
+        if total > self.settings.most_bytes:
+            self._too_large(shapes)
         try:
             arena = np.empty(total + LINE, np.uint8)
         except (MemoryError, ValueError):
@@ -243,6 +249,18 @@ class Plan:
         for r, offset in offsets.items():
             memory[r] = np.ndarray(shapes[r], self.dtypes[r], arena, start + offset)
         return arena
+
+    def _bytes(self, value: str, shapes: dict[str, tuple[int, ...]]) -> int:
+        return prod(shapes[value]) * self.dtypes[value].itemsize
+
+    def _too_large(self, shapes: dict[str, tuple[int, ...]]) -> NoReturn:
+        """Name the node with the largest result of a run that takes more than the session may."""
+        most = f"the values of a run may take {self.settings.most_bytes / 2**30:.3g} GiB (most_bytes)"
+        made = [(self._bytes(o, shapes), k, o) for k, n in enumerate(self.nodes) for o in n.outputs if o in shapes]
+        if not made:
+            raise RunError(most)
+        size, k, o = max(made)
+        raise RunError(f"{label(self.nodes[k])}: its result, {list(shapes[o])}, takes {size / 2**30:.3g} GiB; {most}")
 
     def _refuse(self, shapes: dict[str, tuple[int, ...]]) -> NoReturn:
         """Name the first node whose result no array can hold."""

@@ -34,7 +34,7 @@ MOST_THREADS = 1024
 
 def load(model: Source, *, threads: int | None = None, registry: Registry | None = None, optimize: int | bool = 2,
          precision: Literal["exact"] | None = None, trusted: Sequence[str | os.PathLike[str]] = (),
-         most_iterations: int = MOST_ITERATIONS) -> Session:
+         most_iterations: int = MOST_ITERATIONS, most_bytes: int | None = None) -> Session:
     """Make a model ready to run.
 
     ``model`` is a path, the bytes of a file, or a ModelProto. ``threads``: how many work for one run (default: what the
@@ -42,7 +42,8 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
     ``Registry(standard).add(...)``. ``optimize``: 0 (or False) runs the graph as written, 1 drops what is not needed, 2 also
     folds constants. ``precision="exact"`` keeps to kernels that sum directly. ``trusted``: folders, beside the model's own,
     from which external data may come. ``most_iterations``: of one Loop, beyond which it is taken for endless and the run
-    ends with a RunError. Raises ModelError, Unsupported or UsageError.
+    ends with a RunError; ``most_bytes``: that the values of one run may take (default: the memory that the machine has).
+    Raises ModelError, Unsupported or UsageError.
     """
     from .loading import load as read
 
@@ -54,20 +55,22 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
         raise UsageError(f"threads={threads!r}: give a whole number from 1 to {MOST_THREADS}")
     if type(most_iterations) is not int or not 1 <= most_iterations < 2**63:
         raise UsageError(f"most_iterations={most_iterations!r}: give a whole number from 1 to 2**63 - 1")
+    if most_bytes is not None and (type(most_bytes) is not int or most_bytes < 1):
+        raise UsageError(f"most_bytes={most_bytes!r}: give a whole number from 1 on")
     known = registry or standard
     return Session(lambda fed: read(model, known, trusted=trusted, fed=fed), threads=threads, optimize=int(optimize),
-                   most_iterations=most_iterations)
+                   most_iterations=most_iterations, most_bytes=most_bytes)
 
 
 class Session:
     """A model ready to run, from many threads at once. ``load`` makes one."""
 
     def __init__(self, read: Callable[[frozenset[str]], Graph], *, threads: int | None = None, optimize: int = 2,
-                 most_iterations: int = MOST_ITERATIONS):
+                 most_iterations: int = MOST_ITERATIONS, most_bytes: int | None = None):
         self._read, self._level = read, optimize
         self.threads = threads or pool.default()
         self._cancel = Cancel()
-        self._settings = Settings(Packing(), self.threads, self._cancel, most_iterations)
+        self._settings = Settings(Packing(), self.threads, self._cancel, most_iterations, most_bytes or memory())
         graph = self._read(frozenset())
         self.inputs: list[Value] = graph.inputs
         self.outputs: list[Value] = graph.outputs
@@ -165,7 +168,7 @@ class Session:
         for node in model.graph.nodes:
             begun = time.perf_counter()
             made = call(node, [values[i] if i else None for i in node.inputs], {**node.attributes, **bodies.get(id(node), {})},
-                        self._settings.constant, self.threads)
+                        self._settings.constant, self.threads, self._settings.most_bytes)
             took = time.perf_counter() - begun
             found = {o: m for o, m in zip(node.outputs, made, strict=False) if o}
             values |= found
@@ -248,3 +251,11 @@ def shown(thing: Any) -> str:
 
 def listed(values: Sequence[Value]) -> str:
     return ", ".join(f"{v.name} {shown(v)}" for v in values) or "none"
+
+
+def memory() -> int:
+    """The bytes of memory that the machine has; where it does not tell, no limit."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**63 - 1

@@ -97,7 +97,11 @@ def _counted(start: Any, limit: Any, delta: Any) -> int:
         raise ValueError("a range steps by 0")
     if isinstance(start, int):
         return max(-((start - limit) // delta), 0)
-    return max(int(np.ceil((np.float64(limit) - np.float64(start)) / np.float64(delta))), 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        count = np.ceil((np.float64(limit) - np.float64(start)) / np.float64(delta))
+    if not np.isfinite(count):
+        raise ValueError(f"a range from {start} to {limit} by {delta} has no end")
+    return max(int(count), 0)
 
 
 def _scalars(*arrays: Any) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..dims import Dim, Fact, Size, divided, fresh, larger, never_negative, smal
 from ..kernels import layout
 from ..kernels.step import Later
 from ..registry import op
-from .shapes import axes_of, axis_of, numbers, shape_of, sizes, widest, with_value
+from .shapes import CARRIED, axes_of, axis_of, numbers, shape_of, sizes, widest, with_value
 
 ENDLESS = 2**31 - 1  # what models write for "to the end"
 
@@ -139,8 +140,9 @@ def _slices(shape: Sequence[int], starts: Any, ends: Any, axes: Any, steps: Any)
     for i, a in enumerate(axes_of(range(len(starts)) if axes is None else axes, len(shape))):
         step = 1 if steps is None else steps[i]
         bounds: Any = _bounds(shape[a], starts[i], ends[i], step)
-        last = bounds[0] + bounds[1] * step
-        found[a] = slice(bounds[0], None if last < 0 else last, step) if bounds[1] else slice(0, 0, 1)
+        first, count = bounds if bounds[1] else (0, 0)
+        last = first + count * step
+        found[a] = slice(first, first + count, 1) if count < 2 else slice(first, None if last < 0 else last, step)
     return tuple(found)
 
 
@@ -187,7 +189,11 @@ def _split_shapes(x: Fact, split: Any = None, *, axis: int | None, num_outputs: 
                   **_: Any) -> list[Any]:
     shape = shape_of(x)
     at = axis_of(axis or 0, len(shape))
-    parts = _parts(shape[at], split, num_outputs or outputs, num_outputs is not None)
+    if num_outputs and (split is not None or num_outputs != outputs):
+        raise ValueError(f"num_outputs {num_outputs} for {outputs} outputs{'' if split is None else ', and their sizes as well'}")
+    parts = _parts(shape[at], split, outputs, num_outputs is not None)
+    if parts is not None and len(parts) != outputs:
+        raise ValueError(f"{len(parts)} parts for {outputs} outputs")
     if parts is None:
         return [tuple(fresh() if i == at else n for i, n in enumerate(shape)) for _ in range(outputs or 0)]
     return [(*shape[:at], n, *shape[at + 1:]) for n in parts]
@@ -195,7 +201,6 @@ def _split_shapes(x: Fact, split: Any = None, *, axis: int | None, num_outputs: 
 
 @op("Split", 13, 18, shape=_split_shapes, known=("split",))
 @op("Split", 2, 11, shape=_split_shapes)
-@op("Split", 1, 1, shape=_split_shapes, known=("split",))
 def split_(input, split=None, *, axis, num_outputs=None, outputs, out):
     """Parts along an axis: of the sizes given, or equal ones."""
     at = axis_of(axis or 0, input.ndim)
@@ -205,6 +210,16 @@ def split_(input, split=None, *, axis, num_outputs=None, outputs, out):
     wanted = [(s, y) for s, y in zip(starts, out or (), strict=False) if y is not None]
     made = layout.split(input, at, wanted) if out is not None else None
     return made or Later(partial(_split, at, starts), input, *([] if out is None else out))
+
+
+def _split_either(x: Fact, lengths: Fact | None = None, *, split: Any, outputs: int | None = None, axis: int | None) -> list[Any]:
+    return _split_shapes(x, split if lengths is None else lengths, axis=axis, outputs=outputs)
+
+
+@op("Split", 1, 1, shape=_split_either, known=("split",))
+def split_either(input, *lengths, split, axis, outputs, out):
+    """Parts along an axis: of the sizes that an attribute gives or an input of the same name, or equal ones."""
+    return split_(input, lengths[0] if lengths else split, axis=axis, outputs=outputs, out=out)
 
 
 def _split(axis: int, starts: list[int], x: np.ndarray, *outs: np.ndarray | None) -> Any:
@@ -228,7 +243,8 @@ def _expanded(x: Fact, shape: Any) -> list[Any]:
 
 def _expanded_values(x: np.ndarray, shape: np.ndarray) -> Any:
     wanted = numbers(Fact("tensor(int64)", None, shape))
-    return None if wanted is None else np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(wanted)))
+    found = None if wanted is None else tuple(n for n in widest([x.shape, tuple(wanted)]) if isinstance(n, int))
+    return None if found is None or prod(found) > CARRIED else np.broadcast_to(x, found)
 
 
 @op("Expand", 8, 13, shape=with_value(_expanded, _expanded_values), known=("shape",))
