@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..dims import Dim, Fact, fresh, size_of
-from ..errors import RunError
 from ..kernels import layout, scatter
 from ..registry import op
 from .layout import put_off
@@ -18,7 +17,7 @@ def checked(indices: np.ndarray, size: int) -> np.ndarray:
     """Positions counted from the front; one that is out of range is an error."""
     outside = (indices < -size) | (indices >= size)
     if np.any(outside):
-        raise RunError(f"an index is out of range: {indices[outside].flat[0]}, where the size is {size}")
+        raise ValueError(f"an index is out of range: {indices[outside].flat[0]}, where the size is {size}")
     return np.where(indices < 0, indices + size, indices)
 
 
@@ -127,7 +126,7 @@ def compress(input, condition, *, axis):
     """Slices along an axis, or elements, where the condition holds; those beyond its end are left out."""
     size = input.size if axis is None else input.shape[axis]
     if condition.ndim != 1 or condition.size > size:
-        raise RunError(f"a condition of shape {condition.shape} for {size} slices")
+        raise ValueError(f"a condition of shape {condition.shape} for {size} slices")
     return np.take(input, np.flatnonzero(condition), axis)
 
 
@@ -151,7 +150,7 @@ def reverse_sequence(input, sequence_lens, *, batch_axis, time_axis):
     batch, time = np.arange(input.shape[batch_axis]), np.arange(input.shape[time_axis])
     lens = sequence_lens
     if lens.shape != batch.shape or np.any((lens < 0) | (lens > time.size)):
-        raise RunError(f"lengths {lens.tolist()} for {batch.size} sequences of {time.size}")
+        raise ValueError(f"lengths {lens.tolist()} for {batch.size} sequences of {time.size}")
     if time_axis == 0:
         time, lens = time[:, None], lens[None, :]
         return input[np.where(time < lens, lens - 1 - time, time), batch]

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..dims import Fact
-from ..errors import RunError
 from ..registry import op
 from ..types import OF_CODE
+from .shapes import axis_of
 
 
 def element_of(kind: str) -> str:
@@ -20,7 +20,7 @@ def place(position: Any, size: int, last: int) -> int:
     """A position in a sequence, negative ones from the end; `last` is the largest that there is."""
     at = int(np.ravel(position)[0])
     if not -size <= at <= last:
-        raise RunError(f"position {at} is outside of a sequence of {size}")
+        raise ValueError(f"position {at} is outside of a sequence of {size}")
     return at + size if at < 0 else at
 
 
@@ -49,7 +49,13 @@ def sequence_at(input_sequence, position):
     return input_sequence[place(position, size, size - 1)]
 
 
-@op("SequenceInsert", 11, 11, shape=lambda s, tensor, position=None: [Fact(f"seq({tensor.type})")])
+def _inserted(s: Fact, tensor: Fact, position: Fact | None = None) -> list[Any]:
+    if "?" not in s.type and element_of(s.type) != tensor.type:
+        raise ValueError(f"a {tensor.type} is no element of a {s.type}")
+    return [Fact(f"seq({tensor.type})")]
+
+
+@op("SequenceInsert", 11, 11, shape=_inserted)
 def sequence_insert(input_sequence, tensor, position=None):
     """A sequence with one more tensor, before the position or at the end."""
     size = len(input_sequence)
@@ -63,13 +69,15 @@ def sequence_erase(input_sequence, position=None):
     size = len(input_sequence)
     at = size - 1 if position is None else place(position, size, size - 1)
     if not size:
-        raise RunError("nothing can be taken from an empty sequence")
+        raise ValueError("nothing can be taken from an empty sequence")
     return [*input_sequence[:at], *input_sequence[at + 1:]]
 
 
 @op("ConcatFromSequence", 11, 11, shape=lambda s, **_: [Fact(element_of(s.type))])
 def concat_from_sequence(input_sequence, *, axis, new_axis):
     """The tensors of a sequence one after the other along an axis, or along a new one."""
+    if not input_sequence:
+        raise ValueError("an empty sequence has no tensors to join")
     return (np.stack if new_axis else np.concatenate)(input_sequence, axis)
 
 
@@ -80,21 +88,26 @@ def _parts_of(x: Fact, split: Fact | None = None, **_: Any) -> list[Any]:
 @op("SplitToSequence", 11, 24, shape=_parts_of)
 def split_to_sequence(input, split=None, *, axis, keepdims):
     """Parts of a tensor along an axis: of one size, of the sizes given, or each of size 1, then without the axis if asked."""
-    size = input.shape[axis]
+    at = axis_of(axis, input.ndim)
+    size = input.shape[at]
     if split is None:
-        parts = np.split(input, size, axis) if size else []
-        return [p if keepdims else np.squeeze(p, axis) for p in parts]
+        parts = np.split(input, size, at) if size else []
+        return [p if keepdims else np.squeeze(p, at) for p in parts]
+    if np.ndim(split) > 1 or np.any(split < 0) or (np.ndim(split) == 0 and split == 0):
+        raise ValueError(f"parts of {split.tolist()}: they are one size above 0, or a size for each")
     if np.ndim(split) == 0:
         ends = list(range(int(split), size, int(split)))
     else:
-        if np.sum(split) != size:
-            raise RunError(f"parts of {np.ravel(split).tolist()} do not make {size}")
+        if sum(split.tolist()) != size:
+            raise ValueError(f"parts of {split.tolist()} do not make {size}")
         ends = np.cumsum(split)[:-1].tolist()
-    return np.split(input, ends, axis)
+    return np.split(input, ends, at) if np.size(split) else []
 
 
-def _held(x: Fact | None = None, *, type: Any = None) -> list[Any]:
-    return [Fact(f"optional({x.type})") if x is not None else None]
+def _held(x: Fact | None = None, *, type: str | None = None) -> list[Any]:
+    if x is None and type is None:
+        raise ValueError("an optional without a value needs the type of one")
+    return [Fact(f"optional({type if x is None else x.type})")]
 
 
 @op("Optional", 15, 28, shape=_held)
@@ -113,5 +126,5 @@ def optional_has_element(input=None):
 def optional_get_element(input):
     """The value of an optional that has one."""
     if input is None:
-        raise RunError("the optional has no element")
+        raise ValueError("the optional has no element")
     return input

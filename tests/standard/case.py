@@ -223,7 +223,7 @@ def one_node(spec: Spec, inputs: list[Any], outputs: list[Any], attributes: dict
     types = [type_at(spec, schema.outputs, k, y) for k, y in enumerate(outputs)]
     graph = helper.make_graph(
         [*before, node], "one_node", [helper.make_value_info(n, type_proto(t, getattr(x, "shape", None))) for n, t, x in given],
-        [helper.make_value_info(r, type_proto(t, None if y is Ellipsis else [None] * np.ndim(y)))
+        [helper.make_value_info(r, type_proto(t, None if y is Ellipsis or isinstance(y, list) else [None] * np.ndim(y)))
          for r, t, y in zip(results, types, outputs, strict=True) if r])
     opsets = [helper.make_opsetid(spec.domain, spec.version)]
     if spec.domain and (before or any(a.type == onnx.AttributeProto.GRAPH for a in node.attribute)):
