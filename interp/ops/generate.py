@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import Dim, Fact, fresh, never_negative, size_of
-from ..kernels.step import Later
+from ..kernels import generate
 from ..registry import op
 from ..types import type_of
 from .layout import plain
@@ -63,8 +63,7 @@ def _filled(shape: Fact, *, value: Any) -> list[Any]:
 @op("ConstantOfShape", 9, 25, shape=_filled, known=("input",))
 def constant_of_shape(input, *, value, out):
     """An array of a shape, filled with one value."""
-    fill = _fill(value)
-    return Later(lambda out: np.copyto(out, fill), out)
+    return generate.repeat(_fill(value), out)
 
 
 def _shape_fact(x: Fact, *, start: int = 0, end: int | None = None) -> list[Any]:
@@ -126,8 +125,9 @@ def _ranged(start: Fact, limit: Fact, delta: Fact, **_: Any) -> list[Any]:
 def range_(start, limit, delta, *, stash_type=1, out):
     """From a start, by steps, up to a limit that it does not reach; computed in double precision, whatever the stash type."""
     first, last, step = _scalars(start, limit, delta)
-    count = _counted(first, last, step)
-    return Later(lambda out: np.copyto(out, first + np.arange(count) * step, casting="unsafe"), out)
+    if out.size != _counted(first, last, step):
+        raise ValueError(f"{out.size} elements from {first} to {last} by {step}")
+    return generate.count(first, step, out)
 
 
 def _encoded(indices: Fact, depth: Fact, values: Fact, *, axis: int) -> list[Any]:
