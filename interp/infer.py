@@ -56,7 +56,7 @@ def output_facts(node: Node, facts: Sequence[Fact | None], scopes: dict[str, Sco
     """What follows for each output of a node from what is known of its inputs."""
     constraints = bound_types(node, facts)
     found: list[Any] = []
-    if node.op.shape is not None and not any(f and f.shape is None and f.type.startswith(("tensor", UNKNOWN)) for f in facts):
+    if node.op.shape is not None:
         try:
             counted = {"outputs": len(node.outputs)} if node.op.counted else {}
             found = [f if isinstance(f, Fact) else sizes(f) for f in
@@ -64,7 +64,9 @@ def output_facts(node: Node, facts: Sequence[Fact | None], scopes: dict[str, Sco
         except InterpError:
             raise
         except Exception as e:
-            raise ModelError(f"{label(node)}: {e}") from e
+            if not any(f and f.shape is None and f.type.startswith(("tensor", UNKNOWN)) for f in facts):
+                raise ModelError(f"{label(node)}: {e}") from e
+            found = []  # the rule needs a rank that nobody knows yet
     found += [None] * (len(node.outputs) - len(found))
     return [f if isinstance(f, Fact) else Fact(_type(node, i, constraints, hints or {}), f, _viewed(node, f, facts))
             for i, f in enumerate(found[:len(node.outputs)])]

@@ -41,7 +41,8 @@ def value(name: str, proto: Any, least: int) -> Value:
 def _size(dim: Any, least: int) -> int | str | None:
     if dim.HasField("dim_value"):
         return dim.dim_value if dim.dim_value >= least else None
-    return dim.dim_param if isinstance(dim.dim_param, str) and dim.dim_param else None
+    named = isinstance(dim.dim_param, str) and any(c.isalnum() for c in dim.dim_param)  # "?" says that nobody knows
+    return dim.dim_param if named else None
 
 
 def text(name: Any) -> str:

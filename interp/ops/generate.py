@@ -67,6 +67,8 @@ def constant_of_shape(input, *, value, out):
 
 
 def _shape_fact(x: Fact, *, start: int = 0, end: int | None = None) -> list[Any]:
+    if x.shape is None:
+        return [(fresh(),)]
     found = shape_of(x)[_part(x.rank, start, end)]
     return [Fact(INT64, (len(found),), value_of(found))]
 
@@ -84,7 +86,11 @@ def shape(data, *, start=0, end=None):
     return np.array(data.shape[_part(data.ndim, start, end)], "i8")
 
 
-@op("Size", 1, 25, shape=lambda x: [Fact(INT64, (), value_of(size_of(x.shape)))])
+def _size_fact(x: Fact) -> list[Any]:
+    return [Fact(INT64, (), None if x.shape is None else value_of(size_of(x.shape)))]
+
+
+@op("Size", 1, 25, shape=_size_fact)
 def size(data):
     """How many elements there are."""
     return np.array(data.size, "i8")
