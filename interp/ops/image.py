@@ -54,8 +54,7 @@ def sampled(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, aligned: i
         return sample.grid_sample(x, grid, out, mode, padding, bool(aligned))
     if x.dtype.kind == "c":
         return put_off(lambda x, grid: between(x.real.copy(), grid) + 1j * between(x.imag.copy(), grid), x, grid, out)
-    wide = np.float32 if x.itemsize <= 2 else np.float64
-    return Later(lambda x, grid, out: _cut(between(x.astype(wide), grid), out), x, grid, out)
+    return Later(lambda x, grid, out: _cut(between(x.astype(np.float64), grid), out), x, grid, out)
 
 
 def _words(x: np.ndarray, number: np.ndarray) -> np.ndarray:
@@ -64,8 +63,11 @@ def _words(x: np.ndarray, number: np.ndarray) -> np.ndarray:
 
 
 def _cut(values: np.ndarray, out: np.ndarray) -> None:
-    """Floats as a cast takes them: towards zero, and held to the type; what is not zero is true; NaN is 0."""
-    values = np.nan_to_num(values, nan=0)
+    """Floats as a cast takes them: towards zero, and held to the type; what is not zero is true; NaN is 0.
+
+    Equal neighbours must not lose one to the rounding of their weights, so what falls short of a whole number by that is one.
+    """
+    values = np.nan_to_num(values, nan=0) * (1 + 2.0 ** -40)
     if out.dtype.kind == "b":
         out[...] = values != 0
         return
