@@ -19,7 +19,7 @@ def alike(a, b):
 def common(a, b):
     """What is known of a value that may be either of two."""
     alike(a, b)
-    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape) or a.shape != b.shape and a.type.startswith("seq"):
         return Fact(b.type if a.type == "?" else a.type)
     return Fact(a.type, tuple(m if m == n else fresh() for m, n in zip(a.shape, b.shape, strict=True)))
 
@@ -65,7 +65,7 @@ def delivered(found, outs):
 def carried_on(a, b, free):
     """What is known of a carried value after another round: a size that changes is unknown, ``free``, and stays so."""
     alike(a, b)
-    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape) or a.shape != b.shape and a.type.startswith("seq"):
         return Fact(a.type)
     sizes = [m if m == n or m in free else fresh() for m, n in zip(a.shape, b.shape, strict=True)]
     free.update(m for m, old in zip(sizes, a.shape, strict=True) if m != old)

@@ -1,14 +1,17 @@
-"""Sequences and optionals: lists of tensors, and values that may be absent (None). They live in Python only."""
+"""Sequences and optionals: lists of tensors, and values that may be absent (None). They live in Python only.
+
+The fact of a sequence has the shape that all of its elements share, where they do; else no shape.
+"""
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-from ..dims import Fact
+from ..dims import Fact, fresh
 from ..registry import op
 from ..types import OF_CODE
-from .shapes import axis_of
+from .shapes import Shape, axis_of, numbers, shape_of
 
 
 def element_of(kind: str) -> str:
@@ -24,7 +27,12 @@ def place(position: Any, size: int, last: int) -> int:
     return at + size if at < 0 else at
 
 
-@op("SequenceConstruct", 11, 11, shape=lambda *xs: [Fact(f"seq({xs[0].type})")])
+def shared(*facts: Fact) -> Shape | None:
+    """The shape that all of some values have; None where they differ, or one is not known."""
+    return facts[0].shape if all(f.shape == facts[0].shape for f in facts) else None
+
+
+@op("SequenceConstruct", 11, 11, shape=lambda *xs: [Fact(f"seq({xs[0].type})", shared(*xs))])
 def sequence_construct(*inputs):
     """The inputs as a sequence."""
     return list(inputs)
@@ -42,7 +50,7 @@ def sequence_length(input_sequence):
     return np.array(len(input_sequence), "i8")
 
 
-@op("SequenceAt", 11, 11, shape=lambda s, position: [Fact(element_of(s.type))])
+@op("SequenceAt", 11, 11, shape=lambda s, position: [Fact(element_of(s.type), s.shape)])
 def sequence_at(input_sequence, position):
     """The tensor at a position; negative ones count from the end."""
     size = len(input_sequence)
@@ -52,7 +60,7 @@ def sequence_at(input_sequence, position):
 def _inserted(s: Fact, tensor: Fact, position: Fact | None = None) -> list[Any]:
     if "?" not in s.type and element_of(s.type) != tensor.type:
         raise ValueError(f"a {tensor.type} is no element of a {s.type}")
-    return [Fact(f"seq({tensor.type})")]
+    return [Fact(f"seq({tensor.type})", shared(s, tensor))]
 
 
 @op("SequenceInsert", 11, 11, shape=_inserted)
@@ -63,7 +71,7 @@ def sequence_insert(input_sequence, tensor, position=None):
     return [*input_sequence[:at], tensor, *input_sequence[at:]]
 
 
-@op("SequenceErase", 11, 11, shape=lambda s, position=None: [Fact(s.type)])
+@op("SequenceErase", 11, 11, shape=lambda s, position=None: [Fact(s.type, s.shape)])
 def sequence_erase(input_sequence, position=None):
     """A sequence without the tensor at the position, or without the last one."""
     size = len(input_sequence)
@@ -73,7 +81,14 @@ def sequence_erase(input_sequence, position=None):
     return [*input_sequence[:at], *input_sequence[at + 1:]]
 
 
-@op("ConcatFromSequence", 11, 11, shape=lambda s, **_: [Fact(element_of(s.type))])
+def _joined(s: Fact, *, axis: int, new_axis: int) -> list[Any]:
+    if s.shape is None:
+        return [Fact(element_of(s.type))]
+    at = axis_of(axis, len(s.shape) + bool(new_axis))
+    return [Fact(element_of(s.type), (*s.shape[:at], fresh(), *s.shape[at + (not new_axis):]))]
+
+
+@op("ConcatFromSequence", 11, 11, shape=_joined)
 def concat_from_sequence(input_sequence, *, axis, new_axis):
     """The tensors of a sequence one after the other along an axis, or along a new one."""
     if not input_sequence:
@@ -81,8 +96,14 @@ def concat_from_sequence(input_sequence, *, axis, new_axis):
     return (np.stack if new_axis else np.concatenate)(input_sequence, axis)
 
 
-def _parts_of(x: Fact, split: Fact | None = None, **_: Any) -> list[Any]:
-    return [Fact(f"seq({x.type})")]
+def _parts_of(x: Fact, split: Fact | None = None, *, axis: int, keepdims: int) -> list[Any]:
+    shape, sizes = shape_of(x), numbers(split)
+    at = axis_of(axis, len(shape))
+    if split is None:
+        return [Fact(f"seq({x.type})", (*shape[:at], *((1,) if keepdims else ()), *shape[at + 1:]))]
+    if not sizes or len(set(sizes)) > 1 or not split.shape and shape[at] % sizes[0] != 0:
+        return [Fact(f"seq({x.type})")]
+    return [Fact(f"seq({x.type})", (*shape[:at], sizes[0], *shape[at + 1:]))]
 
 
 @op("SplitToSequence", 11, 24, shape=_parts_of)
