@@ -1,8 +1,10 @@
 """Elementwise arithmetic: one array, two that broadcast, or several folded into one."""
 import numpy as np
-from libc.stdlib cimport free, malloc
 from libc.math cimport INFINITY
-from .step cimport BRAIN, DOUBLE, ELEMENTS, HALF, OK, Element, Run, Step, bound, brain, code_of, half, team, widen
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+from .step cimport (BOOL, BRAIN, DOUBLE, ELEMENTS, FLOAT, HALF, INT32, INT64, OK, Element, Run, Step, bound, brain, code_of, half,
+                    team, widen)
 from .threads cimport Task, Team, share
 
 
@@ -12,7 +14,7 @@ cdef extern from "hot/elementwise.h" nogil:
     ctypedef int (*Map)(const void* x, void* y, Py_ssize_t n, const double* settings) noexcept nogil
     ctypedef struct ElementwiseLoops:
         Pair[21][13] pair
-        Map[44][13] map
+        Map[45][13] map
     const ElementwiseLoops* picked "PICKED(elementwise)"
 
 cdef const ElementwiseLoops* loops = picked
@@ -23,11 +25,11 @@ PAIRS = ("add", "sub", "mul", "div", "max", "min", "pow", "prelu", "less", "less
 MAPS = ("relu", "leaky_relu", "abs", "neg", "sqrt", "reciprocal", "floor", "ceil", "round", "sign", "exp", "log", "sigmoid",
         "tanh", "erf", "elu", "hard_sigmoid", "hard_swish", "clip", "not", "bitwise_not", "is_nan", "is_inf", "sin", "cos", "tan",
         "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "softplus", "softsign", "swish", "gelu", "gelu_tanh",
-        "mish", "selu", "celu", "shrink", "thresholded_relu")
+        "mish", "selu", "celu", "shrink", "thresholded_relu", "raise")
 TRUTHS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "is_nan", "is_inf"))
-SLOW = frozenset(("pow", "exp", "log", "sigmoid", "tanh", "erf", "elu", "sin", "cos", "tan", "softplus", "swish", "swiglu", "gelu",
-                  "gelu_tanh", "mish", "selu", "celu", "div", "mod"))
-SLOWER = frozenset(("asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "fmod"))
+SLOW = frozenset(("pow", "exp", "log", "sigmoid", "tanh", "erf", "elu", "sin", "cos", "tan", "atan", "sinh", "cosh", "softplus",
+                  "swish", "swiglu", "gelu", "gelu_tanh", "mish", "selu", "celu", "div", "mod"))
+SLOWER = frozenset(("raise", "asin", "acos", "asinh", "acosh", "atanh", "fmod"))
 
 cdef enum:
     AXES = 8  # that operands may have once neighbours are merged
@@ -263,7 +265,32 @@ cdef double number(const void* x, Element code) noexcept nogil:
     if code == BRAIN:
         widen[brain](<const brain*> x, &wide, 1)
         return wide
+    if code == INT64:
+        return <double> (<const int64_t*> x)[0]
+    if code == INT32:
+        return (<const int32_t*> x)[0]
     return (<const float*> x)[0]
+
+
+cdef struct Power:
+    Maps maps
+    Element exponent
+
+
+cdef int to_a_power(void** at, const Power* how) noexcept nogil:
+    cdef Operand on
+    on.x, on.y, on.how = <const char*> at[0], <char*> at[2], &how.maps
+    on.settings[0], on.settings[1] = number(at[1], how.exponent), 0
+    return share(team(at, 3), <Task> some_maps, &on, (how.maps.n + PIECE - 1) // PIECE, how.maps.cost)
+
+
+def power(x, exponent, y):
+    """Every element to the power of an array of one element, of a floating type or of 32 or 64 bits: a step, or None."""
+    cdef Power how
+    how.exponent = code_of(exponent)
+    if exponent.size != 1 or how.exponent not in (FLOAT, DOUBLE, HALF, BRAIN, INT32, INT64) or x.shape != y.shape:
+        return None
+    return written(<Run> to_a_power, (x, exponent, y), &how, sizeof(how)) if mapped(&how.maps, "raise", x, y, 0, 0) else None
 
 
 cdef int within_limits(void** at, const Limits* how) noexcept nogil:
@@ -274,15 +301,57 @@ cdef int within_limits(void** at, const Limits* how) noexcept nogil:
     return share(team(at, how.last + 1), <Task> some_maps, &on, (how.maps.n + PIECE - 1) // PIECE, how.maps.cost)
 
 
+cdef struct Bounds:
+    Pair larger, smaller
+    Py_ssize_t n, width
+    int low, high, last
+
+
+cdef struct Between:
+    const char* x
+    const void* low
+    const void* high
+    char* y
+    const Bounds* how
+
+
+cdef int some_between(const Between* on, Py_ssize_t begin, Py_ssize_t end, void* scratch) noexcept nogil:
+    """Pieces of whole numbers: what is larger than the lower limit, of that what is smaller than the upper one."""
+    cdef Py_ssize_t first = begin * PIECE, n = min(end * PIECE, on.how.n) - first
+    cdef char* y = on.y + first * on.how.width
+    cdef const char* x = on.x + first * on.how.width
+    if on.how.low:
+        on.how.larger(x, on.low, y, n, SECOND, 0)
+        x = y
+    if on.how.high:
+        on.how.smaller(x, on.high, y, n, SECOND, 0)
+    return OK
+
+
+cdef int within_bounds(void** at, const Bounds* how) noexcept nogil:
+    cdef Between on = Between(<const char*> at[0], at[how.low], at[how.high], <char*> at[how.last], how)
+    return share(team(at, how.last + 1), <Task> some_between, &on, (how.n + PIECE - 1) // PIECE,
+                 min(how.n, <Py_ssize_t> PIECE) // 2)
+
+
 def clip(x, low, high, y):
     """Every element between two limits, arrays of one element or None: a step, None where no loop is compiled for its type."""
     cdef Limits how
+    cdef Bounds bounds
+    cdef Element code = code_of(x)
     limits = tuple(a for a in (low, high) if a is not None)
     if any(a.size != 1 or a.dtype != x.dtype for a in limits):
         raise ValueError(f"a limit of {x.dtype} is one {x.dtype}, not {', '.join([f'{a.dtype}{a.shape}' for a in limits])}")
-    if not mapped(&how.maps, "clip", x, y, 0, 0):
+    if mapped(&how.maps, "clip", x, y, 0, 0):
+        how.low = low is not None
+        how.high = (1 + how.low) if high is not None else 0
+        how.last = 1 + len(limits)
+        return written(<Run> within_limits, (x, *limits, y), &how, sizeof(how))
+    if code == ELEMENTS or code == BOOL or not limits:
         return None
-    how.low = low is not None
-    how.high = (1 + how.low) if high is not None else 0
-    how.last = 1 + len(limits)
-    return written(<Run> within_limits, (x, *limits, y), &how, sizeof(how))
+    bounds.larger = loops.pair[<int> PAIRS.index("max")][<int> code]
+    bounds.smaller = loops.pair[<int> PAIRS.index("min")][<int> code]
+    bounds.n, bounds.width, bounds.last = x.size, x.itemsize, 1 + len(limits)
+    bounds.low = low is not None
+    bounds.high = (1 + bounds.low) if high is not None else 0
+    return written(<Run> within_bounds, (x, *limits, y), &bounds, sizeof(bounds))

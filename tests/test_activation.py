@@ -86,6 +86,24 @@ def test_angles_of_any_size(name, function, scale):
     relative(run(name, 22, x.astype("f8")), exactly(function)(x), 8)
 
 
+@pytest.mark.parametrize("name, function", [("Atan", math.atan), ("Sinh", math.sinh), ("Cosh", math.cosh), ("Asinh", math.asinh)])
+@pytest.mark.parametrize("scale", [1e-30, 1e-3, 0.4, 2, 30])
+def test_hyperbolic_functions_and_inverses_of_any_size(name, function, scale):
+    x = np.clip(np.random.default_rng(0).standard_normal(1003) * scale, -88, 88).astype("f4")
+    relative(run(name, 22, x), exactly(function)(x), 16)
+    relative(run(name, 22, x.astype("f8")), exactly(function)(x), 8)
+
+
+def test_hyperbolic_functions_reach_as_far_as_their_type():
+    x = np.array([88.5, 89, 89.4, -89.4], "f4")
+    np.testing.assert_allclose(run("Sinh", 22, x), np.sinh(x.astype("f8")), rtol=4e-6)
+    np.testing.assert_allclose(run("Cosh", 22, x), np.cosh(x.astype("f8")), rtol=4e-6)
+    odd = np.array([90, -90, np.inf, -np.inf, np.nan], "f4")
+    np.testing.assert_array_equal(run("Sinh", 22, odd), [np.inf, -np.inf, np.inf, -np.inf, np.nan])
+    np.testing.assert_array_equal(run("Cosh", 22, odd), [np.inf] * 4 + [np.nan])
+    np.testing.assert_allclose(run("Atan", 22, odd[2:]), [math.pi / 2, -math.pi / 2, np.nan], rtol=1e-7)
+
+
 @pytest.mark.parametrize("name", ["Sin", "Cos", "Tan"])
 def test_angles_that_are_multiples_of_a_quarter_turn(name):
     x = (np.arange(-4000, 4000) * (math.pi / 4)).astype("f4")

@@ -359,6 +359,35 @@ def test_powers_of_mixed_types():
     assert run("Pow", 15, np.array([9, 2], "i8"), np.array([0.5, -0.5], "f4"), out=np.empty(2, "i8")).tolist() == [3, 0]
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, -1, 7, 0.5, 1.25])
+def test_powers_to_one_exponent_of_any_type(exponent, dtype):
+    x = np.abs(random((5, 11), dtype))
+    for kind in [*FLOATS, *(WHOLE if exponent == int(exponent) and exponent >= 0 else ["i4", "i8"] if exponent == -1 else [])]:
+        near(run("Pow", 15, x, np.array([exponent], kind), out=np.empty_like(x)), x.astype("f8") ** exponent)
+    y = run("Pow", 15, -x, np.array(3, dtype), out=np.empty_like(x))
+    near(y, -x.astype("f8") ** 3)
+
+
+def test_odd_powers_of_infinities_and_exponents_that_floats_do_not_have():
+    x = np.array([-np.inf, np.inf, np.nan, 0, -1], "f4")
+    np.testing.assert_array_equal(run("Pow", 15, x, np.array([3], "i8"), out=np.empty_like(x)), [-np.inf, np.inf, np.nan, 0, -1])
+    x[3] = -0.0
+    found = run("Pow", 15, x, np.array([0.5], "f4"), out=np.empty_like(x))
+    np.testing.assert_array_equal(found, [np.inf, np.inf, np.nan, 0, np.nan])
+    assert not np.signbit(found[3])
+    assert run("Pow", 15, x[4:], np.array([2**24 + 1], "i8"), out=np.empty(1, "f4")).tolist() == [-1]
+
+
+@pytest.mark.parametrize("size", [1, 17, 8192, 20001])
+@pytest.mark.parametrize("dtype", WHOLE)
+def test_clip_of_whole_numbers(dtype, size):
+    x = np.random.default_rng(0).integers(np.iinfo(dtype).min, np.iinfo(dtype).max, size, dtype, endpoint=True)
+    low, high = np.array(11, dtype), np.array([100], dtype)
+    assert np.array_equal(run("Clip", 13, x, low, high, out=np.empty_like(x)), np.clip(x, 11, 100))
+    assert np.array_equal(run("Clip", 13, x, None, high, out=x), np.minimum(x, 100))
+
+
 @pytest.mark.parametrize("dtype", [*FLOATS, *WHOLE])
 def test_clip_with_crossing_and_missing_limits(dtype):
     x = np.array([1, 4, 9], dtype)

@@ -91,7 +91,8 @@ def pow_(X, Y, *, axis=None, broadcast=None, out):
     """Powers in the type of the base: those of whole numbers wrap around, or are rounded towards zero where the exponent
     is a fraction or negative."""
     Y = _placed(X, Y, axis, broadcast)
-    return (elementwise.binary("pow", X, Y, out) if X.dtype == Y.dtype else None) or Later(_power, X, Y, out)
+    made = elementwise.power(X, Y, out) or (elementwise.binary("pow", X, Y, out) if X.dtype == Y.dtype else None)
+    return made or Later(_power, X, Y, out)
 
 
 def _power(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-/* Sine, cosine and tangent for float, as polynomials that compilers turn into vectors. */
+/* Sine, cosine, tangent and its inverse for float, as polynomials that compilers turn into vectors. */
 #ifndef INTERP_HOT_CIRCULAR_H
 #define INTERP_HOT_CIRCULAR_H
 #include <stdint.h>
@@ -40,5 +40,20 @@ static inline float tan_near(float x) {
     int32_t k;
     float r = turned(x, &k), s = r * r, a = sin_part(r, s), b = cos_part(s);
     return x == 0.f ? x : k & 1 ? -b / a : a / b;
+}
+
+/* The angle of a slope: slopes above tan(pi/8) and tan(3 pi/8) are turned by an eighth and a quarter of a turn. */
+static inline float atan_of(float x) {
+    float a = x < 0.f ? -x : x;
+    float above = a > 2.41421356f ? -1.f : a > 0.41421356f ? a - 1.f : a;
+    float below = a > 2.41421356f ? a : a > 0.41421356f ? a + 1.f : 1.f;
+    float turn = a > 2.41421356f ? 1.57079633f : a > 0.41421356f ? 0.785398163f : 0.f;
+    float t = above / below, s = t * t;
+    float p = 8.05374449538e-2f;
+    p = p * s - 1.38776856032e-1f;
+    p = p * s + 1.99777106478e-1f;
+    p = p * s - 3.33329491539e-1f;
+    float y = turn + (p * s * t + t);
+    return x == 0.f ? x : x < 0.f ? -y : y;
 }
 #endif

@@ -35,6 +35,6 @@ const ElementwiseLoops LOOPS(elementwise) = {
         [ACOSH] = {FLOATS(area_cosinus)}, [ATANH] = {FLOATS(area_tangent)}, [SOFTPLUS] = {FLOATS(softplus)},
         [SOFTSIGN] = {FLOATS(softsign)}, [SWISH] = {FLOATS(swish)}, [GELU] = {FLOATS(gelu)}, [GELU_TANH] = {FLOATS(gelu_tanh)},
         [MISH] = {FLOATS(mish)}, [SELU] = {FLOATS(selu)}, [CELU] = {FLOATS(celu)}, [SHRINK] = {FLOATS(shrunk)},
-        [THRESHOLDED_RELU] = {FLOATS(thresholded)},
+        [THRESHOLDED_RELU] = {FLOATS(thresholded)}, [RAISE] = {FLOATS(raised)},
     },
 };

@@ -59,6 +59,18 @@ static inline float expm1_of(float x) {
     return x > -0.34657359f && x < 0.34657359f ? near_ : far_;
 }
 
+/* sinh and cosh; above 88, where e^x ends before they do, as the product of two halves. */
+static inline float sinh_of(float x) {
+    float a = x < 0.f ? -x : x, t = expm1_of(a), h = exp_of(0.5f * a);
+    float y = a > 88.f ? 0.5f * h * h : 0.5f * (t + t / (t + 1.f));
+    return x == 0.f ? x : x < 0.f ? -y : y;
+}
+
+static inline float cosh_of(float x) {
+    float a = x < 0.f ? -x : x, e = exp_of(a), h = exp_of(0.5f * a);
+    return a > 88.f ? 0.5f * h * h : 0.5f * (e + 1.f / e);
+}
+
 /* e^x for x of 0 and less, without the subnormal end: what is below 2^-126 is 0. */
 static inline float exp_below(float x) {
     const float magic = 12582912.f;

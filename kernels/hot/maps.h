@@ -73,14 +73,41 @@ MAP_FLOATS(logarithm, log_of(u), log(u))
 MAP_FLOATS(sigmoid, sigmoid_of(u), 1 / (1 + exp(-u)))
 MAP_FLOATS(tangent, tanh_of(u), tanh(u))
 MAP_FLOATS(error, erf_of(u), erf(u))
-MATH(sinus_h, sinh)
-MATH(cosinus_h, cosh)
+MAP_FLOATS(sinus_h, sinh_of(u), sinh(u))
+MAP_FLOATS(cosinus_h, cosh_of(u), cosh(u))
 MATH(area_sinus, asinh)
 MATH(area_cosinus, acosh)
 MATH(area_tangent, atanh)
 MATH(arc_sinus, asin)
 MATH(arc_cosinus, acos)
-MATH(arc_tangent, atan)
+MAP_FLOATS(arc_tangent, atan_of(u), atan(u))
+
+/* Powers to one exponent, which may be finer than the elements. */
+MAP(square, float, u * u)
+MAP(square, double, u * u)
+MAP(cube, float, u * u * u)
+MAP(cube, double, u * u * u)
+MAP(half_power, float, u == -INFINITY ? INFINITY : sqrtf(u) + 0)
+MAP(half_power, double, u == -INFINITY ? INFINITY : sqrt(u) + 0)
+#define RAISED(type, function)                                                                                \
+    static int raised_##type(const void *x_, void *y_, ptrdiff_t n, const double *settings) {                 \
+        const type *x = x_;                                                                                   \
+        type *y = y_;                                                                                         \
+        double exact = settings[0];                                                                           \
+        type v = (type)exact;                                                                                 \
+        if (v == 2)                                                                                           \
+            return square_##type(x_, y_, n, settings);                                                        \
+        if (v == 3)                                                                                           \
+            return cube_##type(x_, y_, n, settings);                                                          \
+        if (exact == 0.5)                                                                                     \
+            return half_power_##type(x_, y_, n, settings);                                                    \
+        for (ptrdiff_t i = 0; i < n; i++)                                                                     \
+            y[i] = v == exact || v != v ? function(x[i], v) : (type)pow(x[i], exact);                         \
+        return FINE;                                                                                          \
+    }
+RAISED(float, powf)
+RAISED(double, pow)
+MAP_16(raised, 1)
 
 /* Beyond what `circular.h` reduces well the library is slower, and right. */
 #define CIRCULAR(name, function, near)                                                                \

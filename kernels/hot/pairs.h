@@ -86,18 +86,8 @@ PAIR_UNSIGNED(larger, u > v ? u : v)
 PAIR_FLOATS(smaller, SMALLER, SMALLER)
 PAIR_SIGNED(smaller, u < v ? u : v)
 PAIR_UNSIGNED(smaller, u < v ? u : v)
-PAIR(raise, float, float, powf(u, v))
-PAIR(raise, double, double, pow(u, v))
-
-/* Powers; squares are products. */
-#define POWER(type)                                                                                                    \
-    static int power_##type(const void *a, const void *b, void *y, ptrdiff_t n, int repeats, double setting) {         \
-        if (repeats == SECOND && *(const type *)b == 2)                                                                \
-            return mul_##type(a, a, y, n, NEITHER, setting);                                                           \
-        return raise_##type(a, b, y, n, repeats, setting);                                                             \
-    }
-POWER(float)
-POWER(double)
+PAIR(power, float, float, powf(u, v))
+PAIR(power, double, double, pow(u, v))
 PAIR_16(power, 1)
 PAIR_FLOATS(prelu, u < 0 ? u * v : u, u < 0 ? u * v : u)
 PAIR_FLOATS(swiglu, u * sigmoid_of(alpha * u) * v, u / (1 + exp(-alpha * u)) * v)
