@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dims import Fact, Size
 from ..errors import UnsupportedType
+from ..kernels import quantize as kernel
 from ..kernels.step import Later
 from ..registry import op
 from ..types import DTYPE, OF_CODE, OF_DTYPE, tensors
@@ -16,6 +17,8 @@ from .cast import converted
 from .shapes import axis_of, shape_of
 
 PRECISIONS = tensors("float", "double", "float16", "bfloat16")
+BYTES = (np.dtype(np.uint8), np.dtype(np.int8))
+FLOAT = np.dtype(np.float32)
 SHORT = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 
@@ -120,12 +123,21 @@ def quantize_linear(x: np.ndarray, y_scale: np.ndarray, y_zero_point: np.ndarray
 
 def quantize(x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, out: np.ndarray, axis: int, block_size: int,
              saturate: int, precision: np.dtype | None) -> Any:
-    """Fill `out` with the quantised input."""
+    """Fill `out` with the quantised input; a step where it is of float, and each scale of the tensor or of an axis."""
+    if x.dtype == scale.dtype == (precision or FLOAT) == FLOAT and out.dtype in BYTES and plain(x, scale, zero_point, block_size):
+        return kernel.quantise(x, scale, zero_point, out, None if scale.size == 1 else _axis(axis, x.shape))
+
     def fill(x: np.ndarray, scale: np.ndarray, *rest: np.ndarray) -> None:
         *zero, out = rest
         q = quotient(x, spread(scale, x.shape, axis, block_size), precision)
         out[...] = nearest(q, spread(zero[0], x.shape, axis, block_size) if zero else None, out.dtype, saturate)
     return Later(fill, x, scale, *(() if zero_point is None else (zero_point,)), out)
+
+
+def plain(x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, block_size: int) -> bool:
+    """Whether there are as many scales as zero points, and no blocks."""
+    blocks = scale.size > 1 and _blocked(scale.shape, x.shape, block_size)
+    return not blocks and (zero_point is None or zero_point.size == scale.size)
 
 
 def quotient(x: np.ndarray, scale: np.ndarray, precision: np.dtype | None = None) -> np.ndarray:
@@ -173,7 +185,10 @@ def dequantize_linear(x: np.ndarray, x_scale: np.ndarray, x_zero_point: np.ndarr
 
 def dequantize(x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, out: np.ndarray, axis: int,
                block_size: int) -> Any:
-    """Fill `out` with what the input stands for."""
+    """Fill `out` with what the input stands for; a step where that is float and the input of bytes."""
+    if out.dtype == scale.dtype == FLOAT and x.dtype in BYTES and plain(x, scale, zero_point, block_size):
+        return kernel.dequantise(x, scale, zero_point, out, None if scale.size == 1 else _axis(axis, x.shape))
+
     def fill(x: np.ndarray, scale: np.ndarray, *rest: np.ndarray) -> None:
         *zero, out = rest
         wide = np.dtype(np.float64 if out.dtype == np.float64 else np.float32)
@@ -191,13 +206,11 @@ def dynamic(x: Fact) -> list[Any]:
 
 
 @op("DynamicQuantizeLinear", 11, 11, shape=dynamic)
-def dynamic_quantize_linear(x: np.ndarray) -> Any:
+def dynamic_quantize_linear(x: np.ndarray, *, out: list[np.ndarray | None]) -> Any:
     """The input in uint8, with the scale and the zero point that its range, and 0, just fit.
 
     Where all are 0 the scale is 1; NaN counts for the range as little as what is not there, and becomes 0.
     """
-    least, most = (np.float32(f(x, initial=0, axis=None)) for f in (np.fmin.reduce, np.fmax.reduce))
-    with np.errstate(all="ignore"):
-        scale = np.float32(1) if least == most else (most - least) / np.float32(255)
-        zero = nearest(np.asarray(-least / scale), None, np.dtype(np.uint8))
-        return nearest(quotient(x, np.asarray(scale)), zero, zero.dtype), np.asarray(scale), zero
+    y, scale, zero = (*out, None, None)[:3]
+    return kernel.dynamic(x, np.empty(x.shape, np.uint8) if y is None else y, np.empty((), FLOAT) if scale is None else scale,
+                          np.empty((), np.uint8) if zero is None else zero)

@@ -1,0 +1,155 @@
+"""Floats to bytes and back: by a scale and a zero point of the tensor, of each index of an axis, or found from the range."""
+import math
+cimport numpy as cnp
+import numpy as np
+from libc.stdint cimport uint8_t
+from .step cimport OK, Run, bound, team
+from .threads cimport Task, Team, share
+
+cnp.import_array()
+
+cdef extern from "hot/quantize.h" nogil:
+    ctypedef struct QuantizeLoops:
+        void (*quantise)(const float* x, const float* scale, const uint8_t* zero, bint each, bint is_signed, uint8_t* y,
+                         Py_ssize_t n) noexcept nogil
+        void (*dequantise)(const uint8_t* x, const float* scale, const uint8_t* zero, bint each, bint is_signed, float* y,
+                           Py_ssize_t n) noexcept nogil
+        void (*reach)(const float* x, Py_ssize_t n, float* least, float* most) noexcept nogil
+    const QuantizeLoops* picked "PICKED(quantize)"
+
+cdef const QuantizeLoops* loops = picked
+cdef enum:
+    PIECE = 4096  # elements of a row that are one item of work
+
+cdef struct Scaling:
+    Py_ssize_t rows, length, pieces, scales
+    bint each, is_signed, zeroed, back  # each: every element of a row has a scale of its own
+
+cdef struct Call:
+    const Scaling* how
+    const void* x
+    const float* scale
+    const uint8_t* zero
+    void* y
+
+
+cdef int some_rows(const Call* call, Py_ssize_t begin, Py_ssize_t end, void* scratch) noexcept nogil:
+    cdef const Scaling* how = call.how
+    cdef Py_ssize_t item, row, first, n, at
+    cdef const uint8_t* zero
+    for item in range(begin, end):
+        row, first = item // how.pieces, item % how.pieces * PIECE
+        n, at = min(PIECE, how.length - first), first if how.each else row % how.scales
+        zero = NULL
+        if call.zero != NULL:
+            zero = call.zero + at
+        first += row * how.length
+        if how.back:
+            loops.dequantise(<const uint8_t*> call.x + first, call.scale + at, zero, how.each, how.is_signed,
+                             <float*> call.y + first, n)
+        else:
+            loops.quantise(<const float*> call.x + first, call.scale + at, zero, how.each, how.is_signed,
+                           <uint8_t*> call.y + first, n)
+    return OK
+
+
+cdef int scaled(const Team* workers, const Call* call) noexcept nogil:
+    cdef const Scaling* how = call.how
+    return share(workers, <Task> some_rows, call, how.rows * how.pieces, 1 + min(PIECE, how.length) // 4)
+
+
+cdef int run(void** at, const Scaling* how) noexcept nogil:
+    cdef int result = 3 if how.zeroed else 2
+    cdef Call call
+    call.how, call.x, call.y, call.scale, call.zero = how, at[0], at[result], <const float*> at[1], NULL
+    if how.zeroed:
+        call.zero = <const uint8_t*> at[2]
+    return scaled(team(at, result + 1), &call)
+
+
+def quantise(x, scale, zero, y, axis=None):
+    """The bytes nearest to ``x / scale + zero``, ``x`` of float: a step. One scale, or one for each index of the axis."""
+    return made(x, scale, zero, y, axis, x, y, False)
+
+
+def dequantise(x, scale, zero, y, axis=None):
+    """``(x - zero) * scale`` in float, ``x`` of bytes: a step. One scale, or one for each index of the axis."""
+    return made(x, scale, zero, y, axis, y, x, True)
+
+
+cdef made(x, scale, zero, y, axis, wide, small, bint back):
+    cdef Scaling how
+    if wide.dtype != np.float32 or small.dtype not in (np.uint8, np.int8) or scale.dtype != np.float32:
+        raise TypeError(f"{x.dtype} by scales of {scale.dtype} to {y.dtype}")
+    if x.shape != y.shape or not y.flags.writeable:
+        raise ValueError(f"{x.shape} scaled is not {y.shape}")
+    if zero is not None and (zero.dtype != small.dtype or zero.size != scale.size):
+        raise ValueError(f"a zero point of {zero.dtype}{zero.shape} beside a scale of {scale.shape} and {small.dtype}")
+    if scale.size != (1 if axis is None else x.shape[axis]):
+        raise ValueError(f"{scale.shape} scales for axis {axis} of {x.shape}")
+    lay_out(&how, x.shape, axis)
+    how.zeroed, how.back, how.is_signed = zero is not None, back, small.dtype == np.int8
+    arrays = (x, scale, y) if zero is None else (x, scale, zero, y)
+    return bound(<Run> run, arrays, &how, sizeof(how))
+
+
+cdef int lay_out(Scaling* how, tuple shape, axis) except -1:
+    """What is one row: all of it, what has one scale, or what has a scale for each element."""
+    cdef Py_ssize_t inner = 1 if axis is None else math.prod(shape[axis + 1:])
+    how.scales = 1 if axis is None else shape[axis]
+    how.each = inner == 1 and axis is not None
+    if axis is None:
+        how.rows, how.length = 1, math.prod(shape)
+    elif how.each:
+        how.rows, how.length = math.prod(shape[:axis]), how.scales
+    else:
+        how.rows, how.length = math.prod(shape[:axis]) * how.scales, inner
+    how.pieces = (how.length + PIECE - 1) // PIECE
+    return 0
+
+
+cdef struct Range:
+    float least, most
+
+
+cdef int some_range(const Call* call, Py_ssize_t begin, Py_ssize_t end, void* scratch) noexcept nogil:
+    cdef Range* found = <Range*> scratch
+    cdef Py_ssize_t first = begin * PIECE
+    loops.reach(<const float*> call.x + first, min(end * PIECE, call.how.length) - first, &found.least, &found.most)
+    return OK
+
+
+cdef int found_and_scaled(void** at, const Scaling* how) noexcept nogil:
+    cdef const Team* workers = team(at, 4)
+    cdef float* scale = <float*> at[2]
+    cdef uint8_t* zero = <uint8_t*> at[3]
+    cdef Call call = Call(how, at[0], scale, zero, at[1])
+    cdef Range all_of_it = Range(0, 0)
+    cdef Range* part
+    cdef float middle, one = 1
+    cdef int k
+    for k in range(workers.threads):
+        (<Range*> (workers.scratch + k * workers.each))[0] = all_of_it
+    share(workers, <Task> some_range, &call, how.pieces, 1 + PIECE // 16)
+    for k in range(workers.threads):
+        part = <Range*> (workers.scratch + k * workers.each)
+        all_of_it.least, all_of_it.most = min(all_of_it.least, part.least), max(all_of_it.most, part.most)
+    scale[0] = one if all_of_it.least == all_of_it.most else (all_of_it.most - all_of_it.least) / <float> 255
+    middle = -all_of_it.least / scale[0]
+    loops.quantise(&middle, &one, NULL, False, False, zero, 1)
+    return scaled(workers, &call)
+
+
+def dynamic(x, y, scale, zero):
+    """Bytes, with the scale and the zero point that the range of ``x`` and 0 just fit: a step.
+
+    Where all are 0 the scale is 1. NaN does not count for the range.
+    """
+    cdef Scaling how
+    if (x.dtype, y.dtype, scale.dtype, zero.dtype) != (np.float32, np.uint8, np.float32, np.uint8):
+        raise TypeError(f"{x.dtype} to {y.dtype} with {scale.dtype} and {zero.dtype}; it is float to uint8, float and uint8")
+    if x.shape != y.shape or scale.size != 1 or zero.size != 1 or not all([a.flags.writeable for a in (y, scale, zero)]):
+        raise ValueError(f"{x.shape} is not quantised to {y.shape} with {scale.shape} and {zero.shape}")
+    lay_out(&how, x.shape, None)
+    how.zeroed, how.back, how.is_signed = True, False, False
+    return bound(<Run> found_and_scaled, (x, y, scale, zero), &how, sizeof(how), sizeof(Range))
