@@ -184,7 +184,8 @@ ALWAYS void sums(int rows, const int16_t *a, ptrdiff_t depth, const int16_t *b, 
     }
 }
 
-static void tile(ptrdiff_t rows, const int16_t *a, ptrdiff_t depth, const int16_t *b, int32_t (*out)[COLUMNS]) {
+/* Never inlined, so that its registers are for the sums alone. */
+static __attribute__((noinline)) void tile(ptrdiff_t rows, const int16_t *a, ptrdiff_t depth, const int16_t *b, int32_t (*out)[COLUMNS]) {
     switch (rows) {
     case 1: sums(1, a, depth, b, out); return;
     case 2: sums(2, a, depth, b, out); return;

@@ -89,32 +89,43 @@ static void take_columns(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t j,
     }
 }
 
-/* What zero points that were not known at packing have added to the sums of one row: taken off again. */
+/* Takes so many of a panel off a row of sums, in whole columns: those that are not there do no harm. */
+ALWAYS void take_off(int32_t times, const int32_t *what, int32_t *sum) {
+    for (int l = 0; l < COLUMNS; l++)
+        sum[l] = (int32_t)((uint32_t)sum[l] - (uint32_t)times * (uint32_t)what[l]);
+}
+
+/* What zero points that were not known at packing have added to the sums of one row, taken off again; and the bias. `other` has
+   the zero points of b's columns, or the sums of the columns, whichever a packed factor needs. */
 static void set_right(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n, int32_t row_sum,
-                      const int32_t *column_sums, int32_t *sum) {
+                      const int32_t *other, int32_t *sum) {
     const Integers *how = call->how;
     if (how->b_panels && call->b_zero)
+        take_off(row_sum, other, sum);
+    if (how->a_rows && call->a_zero)
+        take_off(zero_at(call->a_zero, how->a_signed, &how->a_zero, batch, i), other, sum);
+    if (!call->bias || how->result == FLOATS)
+        return;
+    const int32_t *bias = (const int32_t *)call->bias + first_of(&how->bias, batch, i) + j * how->bias_across;
+    if (how->bias_across)
         for (ptrdiff_t l = 0; l < n; l++)
-            sum[l] = (int32_t)((uint32_t)sum[l] - (uint32_t)row_sum * (uint32_t)zero_at(call->b_zero, how->b_signed, &how->b_zero,
-                                                                                       batch, j + l));
-    if (how->a_rows && call->a_zero) {
-        int zero = zero_at(call->a_zero, how->a_signed, &how->a_zero, batch, i);
-        for (ptrdiff_t l = 0; l < n; l++)
-            sum[l] = (int32_t)((uint32_t)sum[l] - (uint32_t)column_sums[l] * (uint32_t)zero);
-    }
-    if (call->bias && how->result != FLOATS) {
-        const int32_t *bias = (const int32_t *)call->bias + first_of(&how->bias, batch, i) + j * how->bias_across;
-        for (ptrdiff_t l = 0; l < n; l++)
-            sum[l] = (int32_t)((uint32_t)sum[l] + (uint32_t)bias[l * how->bias_across]);
-    }
+            sum[l] = (int32_t)((uint32_t)sum[l] + (uint32_t)bias[l]);
+    else
+        for (int l = 0; l < COLUMNS; l++)
+            sum[l] = (int32_t)((uint32_t)sum[l] + (uint32_t)*bias);
 }
 
 static void scales_of(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n, double *scale) {
     const Integers *how = call->how;
     double left = call->a_scale[first_of(&how->a_scale, batch, i)], below = call->y_scale ? *call->y_scale : 1;
     const float *right = call->b_scale + first_of(&how->b_scale, batch, j);
-    for (ptrdiff_t l = 0; l < n; l++)
-        scale[l] = left * right[l * how->b_scale.along] / below;
+    double one = left * *right / below;
+    if (how->b_scale.along)
+        for (ptrdiff_t l = 0; l < n; l++)
+            scale[l] = left * right[l] / below;
+    else
+        for (int l = 0; l < COLUMNS; l++)
+            scale[l] = one;
 }
 
 /* The byte nearest to each sum times its scale, half to even, plus the zero point. NaN becomes the lowest. */
@@ -163,15 +174,17 @@ static void block(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdif
                   const int16_t *a, const int16_t *b, const Room *room) {
     const Integers *how = call->how;
     ptrdiff_t depth = depth_of(how->k);
-    int32_t sum[ROWS][COLUMNS], column_sums[1][COLUMNS];
+    int32_t sum[ROWS][COLUMNS], other[1][COLUMNS] = {{0}};
     double scale[COLUMNS];
     if (how->a_rows && call->a_zero)
-        tile(1, room->ones, depth, b, column_sums);
+        tile(1, room->ones, depth, b, other);
+    for (ptrdiff_t l = 0; l < n && how->b_panels && call->b_zero; l++)
+        other[0][l] = zero_at(call->b_zero, how->b_signed, &how->b_zero, batch, j + l);
     for (ptrdiff_t r = 0; r < rows; r += ROWS) {
         ptrdiff_t some = lesser(ROWS, rows - r);
         tile(some, a + r * depth, depth, b, sum);
         for (ptrdiff_t s = 0; s < some; s++) {
-            set_right(call, batch, i + r + s, j, n, room->row_sums[r + s], *column_sums, sum[s]);
+            set_right(call, batch, i + r + s, j, n, room->row_sums[r + s], *other, sum[s]);
             finish(call, batch, i + r + s, j, n, sum[s], scale, how->a_scale.along || r + s == 0);
         }
     }
