@@ -1,0 +1,122 @@
+"""Layers of quantised transformers and CNNs as models of their own, timed against onnxruntime.
+
+Run as ``python benchmarks/quantize_models.py [minilm resnet50 elementwise] [--threads N] [--rounds N]``. A row a shape: how often
+the network has it, the least milliseconds of each engine, and onnxruntime's divided by ours; then the sums. onnxruntime's
+products of unsigned by signed bytes saturate on processors without VNNI; ours are exact.
+"""
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from onnx import ModelProto, helper, numpy_helper, parser
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from engines import ENGINES, compare  # noqa: E402
+
+
+class Layer(NamedTuple):
+    """A model in ONNX's text, the shape and type of its input `x`, and its constants."""
+
+    title: str
+    times: int
+    text: str
+    fed: np.ndarray
+    constants: dict[str, np.ndarray]
+
+
+def drawn(shape: tuple[int, ...], dtype: type = np.uint8) -> np.ndarray:
+    """Bytes of 7 bits, as weights of quantisers with a reduced range are."""
+    rng = np.random.default_rng(0)
+    return rng.integers(0, 127, shape).astype(dtype) if np.dtype(dtype).kind in "iu" else rng.standard_normal(shape).astype(dtype)
+
+
+def one(value: float, dtype: type = np.float32) -> np.ndarray:
+    return np.array(value, dtype)
+
+
+def dense(times: int, rows: int, depth: int, columns: int, weights: type = np.int8) -> Layer:
+    """A layer as dynamic quantisation leaves it."""
+    text = "q, s, z = DynamicQuantizeLinear(x) i = MatMulInteger(q, w, z, wz) f = Cast<to = 1>(i) a = Mul(s, ws) y = Mul(f, a)"
+    constants = {"w": drawn((depth, columns), weights), "wz": one(0, weights), "ws": one(0.01)}
+    return Layer(f"{rows}x{depth} by {depth}x{columns}, {np.dtype(weights)}", times, text, drawn((rows, depth), np.float32), constants)
+
+
+def convolution(times: int, channels: int, size: int, out: int, kernel: int = 1, stride: int = 1, group: int = 1) -> Layer:
+    """A layer as static quantisation leaves it."""
+    text = (f"y = QLinearConv <group = {group}, strides = [{stride}, {stride}], pads = [{kernel // 2}, {kernel // 2}, {kernel // 2}, "
+            f"{kernel // 2}]> (x, xs, xz, w, ws, wz, ys, yz, b)")
+    constants = {"xs": one(0.02), "xz": one(3, np.uint8), "w": drawn((out, channels // group, kernel, kernel), np.int8),
+                 "ws": np.full(out, 0.01, np.float32), "wz": np.zeros(out, np.int8), "ys": one(9), "yz": one(5, np.uint8),
+                 "b": np.arange(out, dtype=np.int32)}
+    name = f"{channels}x{size} to {out}{f' in {group}' if group > 1 else ''}, {kernel}x{kernel} / {stride}"
+    return Layer(name, times, text, drawn((1, channels, size, size)), constants)
+
+
+def elementwise(op: str, shape: tuple[int, ...], dtype: type = np.float32, axis: int | None = None) -> Layer:
+    scales = (1,) if axis is None else (shape[axis],)
+    constants = {"s": np.full(scales, 0.02, np.float32), "z": np.full(scales, 7, np.uint8)}
+    given = "" if op.startswith("Dynamic") else ", s, z"
+    results = "y, s, z" if op.startswith("Dynamic") else "y"
+    text = f"{results} = {op}{'' if axis is None else f' <axis = {axis}>'}(x{given})"
+    return Layer(f"{op} {shape}{'' if axis is None else f', axis {axis}'}", 1, text, drawn(shape, dtype), constants if given else {})
+
+
+NETWORKS: dict[str, list[Layer]] = {
+    "minilm": [dense(24, 128, 384, 384), dense(6, 128, 384, 1536), dense(6, 128, 1536, 384), dense(24, 128, 384, 384, np.uint8),
+               dense(1, 1, 384, 384), dense(1, 1, 384, 1536), dense(1, 512, 768, 768)],
+    "resnet50": [convolution(1, 3, 224, 64, 7, 2), convolution(3, 64, 56, 64, 3), convolution(4, 64, 56, 256),
+                 convolution(4, 128, 28, 128, 3), convolution(4, 128, 28, 512), convolution(6, 256, 14, 256, 3),
+                 convolution(6, 256, 14, 1024), convolution(3, 512, 7, 512, 3), convolution(3, 2048, 7, 512),
+                 convolution(1, 128, 28, 128, 3, 1, 128)],
+    "elementwise": [elementwise(op, (128, 1536), kind) for op, kind in [
+        ("QuantizeLinear", np.float32), ("DequantizeLinear", np.uint8), ("DynamicQuantizeLinear", np.float32)]] + [
+        elementwise("QuantizeLinear", (1, 64, 56, 56), axis=1), elementwise("DequantizeLinear", (1536, 384), np.uint8, 1)],
+}
+
+
+def model(layer: Layer) -> ModelProto:
+    """The layer alone, with its constants."""
+    made = parser.parse_model(f'<ir_version: 10, opset_import: ["" : 19]> layer (float x) => (float y) {{ {layer.text} }}')
+    graph = helper.make_graph(
+        made.graph.node, "layer",
+        [helper.make_tensor_value_info("x", helper.np_dtype_to_tensor_dtype(layer.fed.dtype), layer.fed.shape)],
+        [helper.make_empty_tensor_value_info("y")], [numpy_helper.from_array(a, name) for name, a in layer.constants.items()])
+    return helper.make_model(graph, ir_version=10, opset_imports=made.opset_import)
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("networks", nargs="*", default=list(NETWORKS))
+    asked.add_argument("--threads", type=int, default=1)
+    asked.add_argument("--rounds", type=int, default=5)
+    given = asked.parse_args()
+    for network in given.networks:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(network, given.threads, given.rounds, Path(folder))
+
+
+def measure(network: str, threads: int, rounds: int, folder: Path) -> None:
+    """Print a network's rows and sums."""
+    sums = [0.0, 0.0]
+    print(f"{network + ', ' + str(threads) + ' thread(s)':46}{'times':>6}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
+    for number, layer in enumerate(NETWORKS[network]):
+        path = folder / f"{number:02}.onnx"
+        path.write_bytes(model(layer).SerializeToString())
+        found = compare(path, [{"x": layer.fed}], threads, rounds=rounds, seconds=0.15)
+        least = [1000 * found[e][1] for e in ENGINES]
+        sums = [s + layer.times * spent for s, spent in zip(sums, least, strict=True)]
+        print(row(layer.title, layer.times, least), flush=True)
+    print(row("all", "", sums))
+
+
+def row(title: str, times: object, spent: list[float]) -> str:
+    theirs, ours = spent
+    return f"{title:46}{times:>6}{theirs:13.3f}{ours:9.3f}{theirs / ours:7.2f}"
+
+
+if __name__ == "__main__":
+    main()
