@@ -42,13 +42,14 @@ def dense(times: int, rows: int, depth: int, columns: int, weights: type = np.in
     """A layer as dynamic quantisation leaves it."""
     text = "q, s, z = DynamicQuantizeLinear(x) i = MatMulInteger(q, w, z, wz) f = Cast<to = 1>(i) a = Mul(s, ws) y = Mul(f, a)"
     constants = {"w": drawn((depth, columns), weights), "wz": one(0, weights), "ws": one(0.01)}
-    return Layer(f"{rows}x{depth} by {depth}x{columns}, {np.dtype(weights)}", times, text, drawn((rows, depth), np.float32), constants)
+    title = f"{rows}x{depth} by {depth}x{columns}, {np.dtype(weights)}"
+    return Layer(title, times, text, drawn((rows, depth), np.float32), constants)
 
 
 def convolution(times: int, channels: int, size: int, out: int, kernel: int = 1, stride: int = 1, group: int = 1) -> Layer:
     """A layer as static quantisation leaves it."""
-    text = (f"y = QLinearConv <group = {group}, strides = [{stride}, {stride}], pads = [{kernel // 2}, {kernel // 2}, {kernel // 2}, "
-            f"{kernel // 2}]> (x, xs, xz, w, ws, wz, ys, yz, b)")
+    text = (f"y = QLinearConv <group = {group}, strides = {[stride] * 2}, pads = {[kernel // 2] * 4}> "
+            "(x, xs, xz, w, ws, wz, ys, yz, b)")
     constants = {"xs": one(0.02), "xz": one(3, np.uint8), "w": drawn((out, channels // group, kernel, kernel), np.int8),
                  "ws": np.full(out, 0.01, np.float32), "wz": np.zeros(out, np.int8), "ys": one(9), "yz": one(5, np.uint8),
                  "b": np.arange(out, dtype=np.int32)}
@@ -62,7 +63,8 @@ def elementwise(op: str, shape: tuple[int, ...], dtype: type = np.float32, axis:
     given = "" if op.startswith("Dynamic") else ", s, z"
     results = "y, s, z" if op.startswith("Dynamic") else "y"
     text = f"{results} = {op}{'' if axis is None else f' <axis = {axis}>'}(x{given})"
-    return Layer(f"{op} {shape}{'' if axis is None else f', axis {axis}'}", 1, text, drawn(shape, dtype), constants if given else {})
+    title = f"{op} {shape}{'' if axis is None else f', axis {axis}'}"
+    return Layer(title, 1, text, drawn(shape, dtype), constants if given else {})
 
 
 NETWORKS: dict[str, list[Layer]] = {
