@@ -6,7 +6,7 @@ from libc.stdint cimport int16_t, uint8_t
 from .conv cimport Convolution, settle
 from .step cimport Run, bound, team
 from .threads cimport Task, Team, share
-from .conv import check
+from .conv import check, depthwise
 from .gemm import parts, starts
 
 cnp.import_array()
@@ -19,7 +19,7 @@ cdef extern from "hot/integer.h" nogil:
         Py_ssize_t along
     ctypedef struct Integers:
         Py_ssize_t batch, m, n, k
-        bint a_signed, b_signed, patches
+        bint a_signed, b_signed, patches, planes
         const Py_ssize_t* a_at
         const Py_ssize_t* b_at
         const int16_t* a_rows
@@ -48,7 +48,7 @@ cdef extern from "hot/integer.h" nogil:
         void (*pack_panels)(const uint8_t* b, bint is_signed, Py_ssize_t k, Py_ssize_t n, int16_t* out) noexcept nogil
         Py_ssize_t (*scratch)(const Integers* how) noexcept nogil
         void (*cut)(IntegersCall* call, int threads) noexcept nogil
-        Task task
+        Task task, planes_task
     const IntegerLoops* picked "PICKED(integer)"
 
 cdef const IntegerLoops* loops = picked
@@ -114,7 +114,7 @@ cdef int run(void** at, const Bound* how) noexcept nogil:
     call.a_scale, call.b_scale = <const float*> there(at, how.a_scale), <const float*> there(at, how.b_scale)
     call.bias, call.y = there(at, how.bias), at[how.y]
     loops.cut(&call, workers.threads)
-    return share(workers, loops.task, &call, call.count, call.cost)
+    return share(workers, loops.planes_task if how.product.planes else loops.task, &call, call.count, call.cost)
 
 
 def product(a, b, y, **scaling):
@@ -137,7 +137,7 @@ def product(a, b, y, **scaling):
     columns = {name: scaling.get(name) for name in ("b_zero", "b_scale", "bias")}
     if b.ndim == 2 and all([r is None or r.size == 1 for r in rows.values()]) and columns_alone(columns):
         batch, m, a_at, b_at = (), m * len(a_at), a_at[:1], b_at[:1]  # one factor for all of a batch: one taller product
-    p.batch, p.m, p.n, p.k, p.patches = len(a_at), m, n, k, False
+    p.batch, p.m, p.n, p.k, p.patches, p.planes = len(a_at), m, n, k, False, False
     p.a_rows = p.b_panels = NULL
     keep = [a_at, b_at, b]
     lines(&p.a_zero, rows["a_zero"], batch, (m, 1), keep)
@@ -172,7 +172,7 @@ cdef int lines(Lines* out, given, batch, full, list keep) except -1:
 
 
 def convolution(x, w, y, Py_ssize_t group, stride, dilation, before, **scaling):
-    """Sums of ``w`` over windows of ``x``, both of bytes, into ``y``: a step. ``w`` may be `Rows`.
+    """Sums of ``w`` over windows of ``x``, both of bytes, into ``y``: a step. ``w`` may be `Rows`, unless it is `conv.depthwise`.
 
     ``scaling`` is that of `product`, with a for the weights, one element or one for each output channel, and b for the input.
     Padding counts as the input's zero point.
@@ -180,13 +180,15 @@ def convolution(x, w, y, Py_ssize_t group, stride, dilation, before, **scaling):
     cdef Bound how
     cdef Integers* p = &how.product
     check(x.shape, w.shape, None, y.shape, group, (stride, dilation, before))
+    if isinstance(w, Rows) and depthwise(w.shape, group):
+        raise TypeError("weights of convolutions by planes are taken as they are")
     settle(&p.window, x.shape, w.shape, y.shape, group, stride, dilation, before)
     images, m, n = x.shape[0], w.shape[0] // group, math.prod(y.shape[2:])
     k, plane = math.prod(w.shape[1:]), w.shape[1] * math.prod(x.shape[2:])
     groups = np.tile(np.arange(group, dtype=np.intp), images)
     each = w.halves.shape[1] if isinstance(w, Rows) else k
     a_at, b_at, channel = groups * (m * each), np.arange(images * group, dtype=np.intp) * plane, groups * m
-    p.batch, p.m, p.n, p.k, p.patches = images * group, m, n, k, not_in_place(&p.window)
+    p.batch, p.m, p.n, p.k, p.patches, p.planes = images * group, m, n, k, not_in_place(&p.window), depthwise(w.shape, group)
     p.a_rows = p.b_panels = NULL
     keep = [a_at, b_at, channel, w]
     channels(&p.a_zero, scaling.get("a_zero"), w.shape[0], channel)

@@ -124,6 +124,7 @@ CONVOLUTIONS = [  # x, w, group, strides, dilations, pads
     ((1, 2, 4, 5, 6), (3, 2, 2, 3, 2), 1, (1, 2, 1), (1, 1, 2), (1, 0, 1, 0, 1, 1)),
     ((0, 2, 4, 4), (3, 2, 3, 3), 1, (1, 1), (1, 1), (0, 0, 0, 0)),
     ((1, 3, 1, 1), (2, 3, 1, 1), 1, (1, 1), (1, 1), (0, 0, 0, 0)),
+    ((1, 4, 9, 33), (8, 1, 3, 5), 4, (2, 2), (1, 2), (1, 3, 1, 2)),
     ((1, 16, 12, 12), (100, 16, 3, 3), 1, (1, 1), (1, 1), (1, 1, 1, 1))]
 
 
@@ -149,20 +150,21 @@ def test_convolutions_are_exact(spec, w_type, x_type, constant):
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
-def test_quantised_convolutions_round_half_to_even(biased, per_channel, threads):
-    x, w = drawn((2, 4, 9, 11), np.uint8), drawn((6, 2, 3, 3), np.int8, 1)
+@pytest.mark.parametrize("m, group", [(6, 2), (8, 4)])
+def test_quantised_convolutions_round_half_to_even(m, group, biased, per_channel, threads):
+    x, w = drawn((2, 4, 9, 21), np.uint8), drawn((m, 4 // group, 3, 3), np.int8, 1)
     rng = np.random.default_rng(2)
-    channels = (6,) if per_channel else ()
+    channels = (m,) if per_channel else ()
     sw, zw = 2.0 ** rng.integers(-9, -4, channels), drawn(channels, np.int8, 3)
     sx, zx, sy, zy = np.float32(0.5), np.uint8(130), np.float32(2), np.uint8(121)  # powers of two, so that ties are common
-    bias = rng.integers(-9000, 9000, 6).astype(np.int32) if biased else None
-    exact = patched(wide(x) - 130, wide(w) - wide(zw).reshape(-1, 1, 1, 1), 2, (1, 1), (1, 1), (1, 1), (9, 11))
+    bias = rng.integers(-9000, 9000, m).astype(np.int32) if biased else None
+    exact = patched(wide(x) - 130, wide(w) - wide(zw).reshape(-1, 1, 1, 1), group, (1, 1), (1, 1), (1, 1), (9, 21))
     exact = exact + wide(bias).reshape(-1, 1, 1)
     due = quantised(exact * (float(sx) * np.reshape(sw, (-1, 1, 1)) / float(sy)), 121, np.uint8)
     for constant in (always, never):
-        y = np.zeros((2, 6, 9, 11), np.uint8)
+        y = np.zeros((2, m, 9, 21), np.uint8)
         ops.q_linear_conv(x, np.array(sx), np.array(zx), w, np.array(sw, np.float32), zw, np.array(sy), np.array(zy), bias,
-                          auto_pad="SAME_UPPER", dilations=None, group=2, kernel_shape=(3, 3), pads=None, strides=None,
+                          auto_pad="SAME_UPPER", dilations=None, group=group, kernel_shape=(3, 3), pads=None, strides=None,
                           constant=constant, out=y)(threads)
         np.testing.assert_array_equal(y, due)
 

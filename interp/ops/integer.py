@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import Fact, Size
-from ..kernels import integer
+from ..kernels import conv, integer
 from ..kernels.step import Later
 from ..registry import op
 from .conv import check, convolved, window_of
@@ -149,7 +149,8 @@ def convolution(x: np.ndarray, w: np.ndarray, out: np.ndarray, group: int, windo
                 **scaling: Some) -> Any:
     """The step of a convolution of bytes; constant weights are packed once."""
     check(x.shape, w.shape, None, group)
-    return integer.convolution(x, constant(integer.Rows, w), out, group, window.stride, window.dilation, window.before, **scaling)
+    weights = w if conv.depthwise(w.shape, group) else constant(integer.Rows, w)
+    return integer.convolution(x, weights, out, group, window.stride, window.dilation, window.before, **scaling)
 
 
 def convolved_and_scaled(x: Fact, x_scale: Fact, x_zero_point: Fact, w: Fact, w_scale: Fact, w_zero_point: Fact, y_scale: Fact,

@@ -199,3 +199,24 @@ static __attribute__((noinline)) void tile(ptrdiff_t rows, const int16_t *a, ptr
 }
 
 #include "hot/integer_blocks.h"
+#include "hot/integer_planes.h"
+
+static ptrdiff_t scratch_of(const Integers *how) {
+    Room room;
+    return how->planes ? 4 * (how->window.out[2] + COLUMNS) : laid_out(how, NULL, &room);
+}
+
+static void cut_planes(IntegersCall *call) {
+    const Convolution *window = &call->how->window;
+    call->count = call->how->batch * call->how->m * window->out[0] * window->out[1];
+    call->cost = 1 + window->out[2] * call->how->k / 4;
+}
+
+static void cut(IntegersCall *call, int threads) {
+    if (call->how->planes)
+        cut_planes(call);
+    else
+        cut_blocks(call, threads);
+}
+
+const IntegerLoops LOOPS(integer) = {COLUMNS, depth_of, pack_rows, pack_panels, scratch_of, cut, items, plane_rows};

@@ -21,7 +21,7 @@ enum Result { SUMS, FLOATS, UNSIGNED_BYTES, SIGNED_BYTES };
    b are matrices of k x n, or patches of images, where `patches` is true: then each of the batch is a group of an image. */
 typedef struct Integers {
     ptrdiff_t batch, m, n, k;
-    bool a_signed, b_signed, patches;
+    bool a_signed, b_signed, patches, planes; /* planes: each of the batch has one channel, and few rows of a */
     const ptrdiff_t *a_at, *b_at;     /* where the factors of each of the batch begin, in bytes or, if packed, in halves */
     const int16_t *a_rows, *b_panels; /* a factor that is packed, or NULL */
     Lines a_zero, b_zero, a_scale, b_scale, bias;
@@ -48,7 +48,7 @@ typedef struct IntegerLoops {
     void (*pack_panels)(const uint8_t *b, bool is_signed, ptrdiff_t k, ptrdiff_t n, int16_t *out);
     ptrdiff_t (*scratch)(const Integers *how);
     void (*cut)(IntegersCall *call, int threads);
-    Task task;
+    Task task, planes_task; /* the second one for planes */
 } IntegerLoops;
 
 extern const IntegerLoops integer_baseline;

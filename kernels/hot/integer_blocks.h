@@ -51,11 +51,6 @@ static ptrdiff_t laid_out(const Integers *how, char *scratch, Room *room) {
     return used;
 }
 
-static ptrdiff_t scratch_of(const Integers *how) {
-    Room room;
-    return laid_out(how, NULL, &room);
-}
-
 /* Rows of the first factor, and their sums where the second one's zero points are still in it. */
 static void take_rows(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdiff_t rows, Room *room) {
     const Integers *how = call->how;
@@ -95,15 +90,18 @@ ALWAYS void take_off(int32_t times, const int32_t *what, int32_t *sum) {
         sum[l] = (int32_t)((uint32_t)sum[l] - (uint32_t)times * (uint32_t)what[l]);
 }
 
-/* What zero points that were not known at packing have added to the sums of one row, taken off again; and the bias. `other` has
-   the zero points of b's columns, or the sums of the columns, whichever a packed factor needs. */
-static void set_right(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n, int32_t row_sum,
-                      const int32_t *other, int32_t *sum) {
+/* What zero points that were not known at packing have added to the sums of one row, taken off again. `other` has the zero
+   points of b's columns, or the sums of the columns, whichever a packed factor needs. */
+static void set_right(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, int32_t row_sum, const int32_t *other, int32_t *sum) {
     const Integers *how = call->how;
     if (how->b_panels && call->b_zero)
         take_off(row_sum, other, sum);
     if (how->a_rows && call->a_zero)
         take_off(zero_at(call->a_zero, how->a_signed, &how->a_zero, batch, i), other, sum);
+}
+
+static void add_bias(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n, int32_t *sum) {
+    const Integers *how = call->how;
     if (!call->bias || how->result == FLOATS)
         return;
     const int32_t *bias = (const int32_t *)call->bias + first_of(&how->bias, batch, i) + j * how->bias_across;
@@ -184,7 +182,8 @@ static void block(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdif
         ptrdiff_t some = lesser(ROWS, rows - r);
         tile(some, a + r * depth, depth, b, sum);
         for (ptrdiff_t s = 0; s < some; s++) {
-            set_right(call, batch, i + r + s, j, n, room->row_sums[r + s], *other, sum[s]);
+            set_right(call, batch, i + r + s, room->row_sums[r + s], *other, sum[s]);
+            add_bias(call, batch, i + r + s, j, n, sum[s]);
             finish(call, batch, i + r + s, j, n, sum[s], scale, how->a_scale.along || r + s == 0);
         }
     }
@@ -229,7 +228,7 @@ static int items(const void *args, ptrdiff_t begin, ptrdiff_t end, void *scratch
     return 0;
 }
 
-static void cut(IntegersCall *call, int threads) {
+static void cut_blocks(IntegersCall *call, int threads) {
     const Integers *how = call->how;
     call->rows = most_rows(how);
     call->columns = most_columns(how);
@@ -242,5 +241,3 @@ static void cut(IntegersCall *call, int threads) {
     call->count = how->batch * call->column_blocks * call->row_blocks;
     call->cost = 1 + (ptrdiff_t)((double)call->rows * (double)lesser(call->columns, how->n) * (double)(how->k + 32) / (2.5 * VECTOR));
 }
-
-const IntegerLoops LOOPS(integer) = {COLUMNS, depth_of, pack_rows, pack_panels, scratch_of, cut, items};
