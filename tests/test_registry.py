@@ -8,7 +8,7 @@ import interp
 from interp.errors import UnsupportedOperator, UnsupportedType, UnsupportedVersion
 from interp.ops import standard
 from interp.registry import EXTRAS, check_types, misfits
-from interp.schema import plain, schema, versions
+from interp.schema import parameters_of, schema, versions
 from interp.types import EVERY, FLOATS, tensors
 
 OPS = list(standard)
@@ -216,6 +216,7 @@ def test_what_an_operator_declares_is_there(o):
             assert o.types.keys() <= s.types.keys() | {k for v in versions(o.name, o.domain) for k in v.types}
         assert all(o.takes(s).values()), "a type constraint of which nothing is left"
     every = {p.name for v in versions(o.name, o.domain) if o.serves(v.since) for p in v.inputs}
+    every |= {p.name for p in parameters_of(o.signature)[0]} if o.signature else set()
     assert set(o.known) <= every and o.wants <= EXTRAS
 
 
