@@ -8,7 +8,7 @@ import interp
 from interp.errors import UnsupportedOperator, UnsupportedType, UnsupportedVersion
 from interp.ops import standard
 from interp.registry import EXTRAS, check_types, misfits
-from interp.schema import parameters_of, schema, versions
+from interp.schema import parameters_of, plain, schema, versions
 from interp.types import EVERY, FLOATS, tensors
 
 OPS = list(standard)
