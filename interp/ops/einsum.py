@@ -117,7 +117,12 @@ def _multiplied(read: Equation, sizes: dict[Any, Any], a: np.ndarray, b: np.ndar
     a, b = (np.einsum(x, [number[n] for n in own], [number[n] for n in (*batch, *due)])
             for x, own, due in ((a, names, (*rows, *inner)), (b, others, (*inner, *columns))))
     m, n, k = (prod(sizes[i] for i in axes) for axes in (rows, columns, inner))
-    made = np.matmul(a.reshape(*a.shape[:len(batch)], m, k), b.reshape(*b.shape[:len(batch)], k, n))
+    a, b = a.reshape(*a.shape[:len(batch)], m, k), b.reshape(*b.shape[:len(batch)], k, n)
+    made = np.empty((*(sizes[i] for i in batch), m, n), a.dtype)
+    if a.dtype.kind in "iu":
+        np.matmul(a, b, made)
+    else:
+        gemm.product(np.ascontiguousarray(a), np.ascontiguousarray(b), made)()
     order = [*batch, *rows, *columns]
     return made.reshape([sizes[i] for i in order]).transpose([order.index(i) for i in read.result])
 
