@@ -146,6 +146,19 @@ def test_whole_numbers_are_exact(dtype):
     assert np.array_equal(y, (due % (1 << 8 * y.itemsize)).astype(np.uint64).astype(dtype))
 
 
+def test_factors_of_whole_numbers():
+    def scaled(value, alpha, beta=0.0, dtype=np.int32):
+        a, y = np.array([[value]], dtype), np.empty((1, 1), dtype)
+        matmul.gemm_(a, np.ones((1, 1), dtype), a, alpha=alpha, beta=beta, transA=0, transB=0, constant=never, out=y)()
+        return y.item()
+
+    assert scaled(3, -1.0, dtype=np.uint32) == 2**32 - 3  # whole factors wrap around
+    assert scaled(2**31 - 1, 2.0) == -2
+    assert [scaled(7, 0.5), scaled(-7, 0.5), scaled(7, 0.5, 0.25)] == [3, -3, 5]  # others are cut off
+    assert [scaled(2**31 - 1, 1.5), scaled(-(2**31), 1.5), scaled(3, -0.5, dtype=np.uint32)] == [2**31 - 1, -(2**31), 0]
+    assert [scaled(1, float("inf")), scaled(0, float("inf")), scaled(1, 1e300)] == [2**31 - 1, 0, 2**31 - 1]
+
+
 def test_what_does_not_fit_is_refused():
     a, y = drawn((3, 4)), np.empty((3, 5), np.float32)
     with pytest.raises(ValueError, match="times"):

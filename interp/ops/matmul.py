@@ -78,7 +78,7 @@ def gemm_(A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None, *, alpha: f
     """``alpha * A @ B + beta * C``, either factor transposed where asked; a constant B is packed once.
 
     With a beta of 0 C is not looked at, so that NaN and infinity in it do not count, as in BLAS.
-    Whole numbers are scaled in double, and what that leaves after the point is cut off.
+    Whole numbers wrap around; with a factor that is not whole they are scaled in double and cut off towards zero.
     """
     C = C if beta else None
     if A.dtype.kind in "iu":
@@ -91,8 +91,10 @@ def gemm_(A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None, *, alpha: f
 def _whole_gemm(alpha: float, beta: float, trans_a: int, trans_b: int) -> Callable:
     def fill(a: np.ndarray, b: np.ndarray, *c_and_out: np.ndarray) -> None:
         *c, out = c_and_out
-        y = _scaled((a.T if trans_a else a) @ (b.T if trans_b else b), alpha)
-        out[...] = (y + _scaled(c[0], beta) if c else y).astype(out.dtype)
+        with np.errstate(all="ignore"):
+            y = _scaled((a.T if trans_a else a) @ (b.T if trans_b else b), alpha)
+            y = y + _scaled(c[0], beta) if c else y
+        out[...] = y if y.dtype == out.dtype else _cut(y, out.dtype)
     return fill
 
 
@@ -100,3 +102,9 @@ def _scaled(x: np.ndarray, factor: float) -> np.ndarray:
     """Whole numbers times a factor: a whole one wraps around as they do."""
     whole = float(factor).is_integer() and abs(factor) < 2.0**63
     return x if factor == 1 else x * np.array(int(factor)).astype(x.dtype) if whole else x * float(factor)
+
+
+def _cut(y: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Without what stands after the point; NaN is 0, and what is out of range lies at its end."""
+    ends = np.iinfo(dtype)
+    return np.clip(np.nan_to_num(y), float(ends.min), np.nextafter(float(ends.max) + 1, 0)).astype(dtype)
