@@ -51,6 +51,9 @@ def call(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Const
 
 def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Constant, threads: int,
             most: int | None) -> list[Any]:
+    if len(node.bodies) > 1 and "out" in node.op.wants:  # a branch makes its results, in a program that it keeps
+        made = node.op.run(*arrays, **attributes, **extras(node, constant), out=None)(threads)
+        return [apart(m, arrays) for m in results(made, len(node.outputs))]
     # An optional without a value is None too, and yet no absent input.
     facts = output_facts(node, [fact_of(a) if i else None for i, a in zip(node.inputs, arrays, strict=True)], _scopes(node))
     if most is not None and sum(map(bytes_of, facts)) > most:

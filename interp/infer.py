@@ -32,15 +32,23 @@ class Scope:
 
     def infer(self, given: Sequence[Fact]) -> list[Fact]:
         """Work out every value's fact from those of the inputs; returns those of the outputs."""
-        graph = self.graph
-        self.given = list(given)
-        self.facts = {k: Fact(type_of(c), getattr(c, "shape", None), c) for k, c in graph.constants.items()}
-        self.facts |= {v.name: f for v, f in zip(graph.inputs, given, strict=True)}
-        for node in graph.nodes:
-            self._node(node)
-        return [self.facts[o.name] for o in graph.outputs]
+        self.begin(given)
+        for node in self.graph.nodes:
+            self.follow(node)
+        return [self.facts[o.name] for o in self.graph.outputs]
 
-    def _node(self, node: Node) -> None:
+    def begin(self, given: Sequence[Fact]) -> None:
+        """What is known before any node."""
+        self.given, self.facts = list(given), {}
+        self.know(self.graph.constants)
+        self.facts |= {v.name: f for v, f in zip(self.graph.inputs, given, strict=True)}
+
+    def know(self, constants: dict[str, Any]) -> None:
+        """All there is to know of constants."""
+        self.facts |= {k: Fact(type_of(c), getattr(c, "shape", None), c) for k, c in constants.items()}
+
+    def follow(self, node: Node) -> None:
+        """What follows for the outputs of one node."""
         scopes = self.bodies.setdefault(id(node), {k: Scope(g, tentative=True) for k, g in node.bodies.items()})
         try:
             found = output_facts(node, [self.facts[i] if i else None for i in node.inputs], scopes, self.graph.hints)

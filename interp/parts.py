@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .branches import chosen
 from .call import call, duplicate
 from .dims import Dim, Fact, names
+from .errors import ModelError
 from .graph import Graph, Node
 from .infer import Scope, free_sizes, localised
 from .kernels.program import Program, Shelf
@@ -57,7 +59,8 @@ class Model:
     """A graph whose inputs' ranks are known: one program, or parts in turn."""
 
     def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings, tentative: bool = False):
-        self.graph, self.given, self.settings = graph, list(given), settings
+        self.graph = graph = chosen(graph, given, tentative)
+        self.given, self.settings = list(given), settings
         self.inputs, self.outputs = [v.name for v in graph.inputs], [v.name for v in graph.outputs]
         self.parts: list[Any] = []
         self.scope = Scope(graph, tentative=tentative)
@@ -174,21 +177,36 @@ class Body:
         self.inputs, self.outputs = [v.name for v in graph.inputs], [v.name for v in graph.outputs]
         known = len(given) == len(graph.inputs) and not any(map(rankless, given))
         self.general = Model(graph, localised(given)[0], settings, tentative) if known else None
-        self.special: OrderedDict[tuple, Model] = OrderedDict()
+        self.special: OrderedDict[tuple, Model | None] = OrderedDict()  # None for what came once and was run as any other
         self.whole = self.general.whole if self.general else None
 
     def model(self, feeds: list[Any]) -> Model:
         """The graph as planned for feeds like these."""
-        if self.general is not None and self.general.accepts(feeds):
-            return self.general
+        general = self.general if self.general is not None and self.general.accepts(feeds) else None
+        if general is not None and general.whole:
+            return general
         signature = tuple((type_of(f), getattr(f, "shape", None)) for f in feeds)
         found = self.special.get(signature)
-        if found is None:
-            facts = [Fact(t, shape) for t, shape in signature]
-            found = self.special[signature] = Model(self.graph, facts, self.settings, self.tentative)
-            while len(self.special) > KEPT:
-                self.special.popitem(last=False)
-        return found
+        if found is not None:
+            return found
+        if general is not None and signature not in self.special:
+            made: Model | None = None
+        else:
+            made = self._for(signature, general)
+        self.special[signature] = made
+        while len(self.special) > KEPT:
+            self.special.popitem(last=False)
+        return made or general  # type: ignore[return-value]
+
+    def _for(self, signature: tuple, general: Model | None) -> Model:
+        """The graph planned for sizes that are numbers: more follows from them, so that there may be fewer parts, or just one."""
+        try:
+            made = Model(self.graph, [Fact(t, shape) for t, shape in signature], self.settings, self.tentative)
+        except ModelError:
+            if general is None:
+                raise
+            return general  # what is impossible is told by the node that comes upon it
+        return made if general is None or made.whole or len(made.parts) < len(general.parts) else general
 
     def announced(self, feeds: list[Any]) -> list[Fact]:
         """What is known of the outputs for feeds like these before any run."""

@@ -1,0 +1,68 @@
+"""Branches whose condition follows from shapes or constants, and graphs planned for sizes that come again."""
+import numpy as np
+import pytest
+
+import interp
+from interp.branches import chosen
+from interp.infer import declared
+
+from .toys import agree, floats, session
+
+SQUEEZED = """m (float[N,M] x) => (float[K] z) {
+    one = Constant<value = int64 {1}>()  first = Constant<value = int64 {0}>()  axes = Constant<value = int64[1] {0}>()
+    s = Shape(x)  n = Gather<axis = 0>(s, first)  c = Equal(n, one)
+    y = If (c) <then_branch = t () => (float[M] p) { p = Squeeze(x, axes) },
+                else_branch = e () => (float[N,M] q) { two = Constant<value = float {2}>() q = Mul(x, two) }>
+    a = ReduceSum(y, axes)  z = Flatten<axis = 0>(a) }"""
+
+
+def due(x):
+    return [np.sum(x[0]).reshape(1, 1) if len(x) == 1 else (x * 2).sum(0, keepdims=True)]
+
+
+def test_a_size_that_comes_again_is_planned_for_and_settles_its_branches():
+    """The operator at hand is what an exporter writes for "squeeze this axis if it is 1"."""
+    s = session(SQUEEZED)
+    for n in (1, 3, 1, 3, 1, 3, 2):
+        x = floats(n, n, 4)
+        agree(s.run(None, {"x": x}), due(x))
+    settled = {signature[0][1]: made.whole is not None for signature, made in s._body.special.items() if made}
+    assert settled == {(1, 4): True, (3, 4): True}
+    [bound] = [made for signature, made in s._body.special.items() if signature[0][1] == (3, 4)]
+    assert {n.schema.name for n in bound.graph.nodes}.isdisjoint({"If", "Squeeze"})
+    assert bound.whole.bind([floats(0, 3, 4)]).compiled
+
+
+def test_a_branch_that_cannot_run_for_these_sizes_is_no_matter_where_it_is_not_taken():
+    wide = "wide = Constant<value = float[2,2] {1, 2, 3, 4}>() h = MatMul(wide, x) q = Mul(h, two)"
+    text = SQUEEZED.replace("q = Mul(x, two)", wide)
+    s, x = session(text), floats(0, 1, 4)
+    for _ in range(3):
+        agree(s.run(None, {"x": x}), [x.sum().reshape(1, 1)])
+    for _ in range(3):
+        with pytest.raises(interp.RunError, match="MatMul"):
+            s.run(None, {"x": floats(0, 3, 4)})
+
+
+CONSTANT = """m (float[N] x) => (float[N] z, float[N] h) {
+    c = Constant<value = bool {1}>()
+    z, h = If (c) <then_branch = t () => (float[N] p, float[N] q) {
+        k = Constant<value = float {3}>()  p = Mul(x, k)
+        q = If (c) <then_branch = u () => (float[N] r) { d = Neg(p) r = Add(d, k) },
+                    else_branch = v () => (float[N] w) { w = Abs(p) }> },
+                   else_branch = e () => (float[N] f, float[N] g) { f = Identity(x) g = Abs(x) }> }"""
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_nested_branches_of_a_constant_condition_stand_in_the_place_of_the_nodes(level):
+    s, x = session(CONSTANT, optimize=level), floats(0, 5)
+    agree(s.run(None, {"x": x}), [x * 3, 3 - x * 3])
+    nodes = s._body.general.graph.nodes
+    assert sorted(n.schema.name for n in nodes if n.schema.name != "Constant") == ["Add", "Mul", "Neg"]
+    assert [n.outputs for n in nodes if n.schema.name == "Mul"] == [["z"]]
+
+
+def test_a_graph_without_a_known_condition_stays_as_it_is():
+    graph = session(CONSTANT.replace("(float[N] x)", "(float[N] x, bool c)", 1).replace("c = Constant<value = bool {1}>()", "")
+                    )._body.graph
+    assert [n.schema.name for n in chosen(graph, [declared(v) for v in graph.inputs]).nodes] == ["If"]
