@@ -173,7 +173,7 @@ class Body:
 
     def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings, tentative: bool = False):
         self.graph, self.settings, self.tentative = graph, settings, tentative
-        self.captured, self.most_iterations = graph.captured, settings.most_iterations
+        self.captured, self.most_iterations, self.most_bytes = graph.captured, settings.most_iterations, settings.most_bytes
         self.inputs, self.outputs = [v.name for v in graph.inputs], [v.name for v in graph.outputs]
         known = len(given) == len(graph.inputs) and not any(map(rankless, given))
         self.general = Model(graph, localised(given)[0], settings, tentative) if known else None

@@ -118,6 +118,19 @@ def test_a_count_that_no_memory_holds_is_refused_by_name(count):
         session(text, head=HEAD).run(None, {"x": floats(0, 1024), "M": np.array(count)})
 
 
+@pytest.mark.parametrize("row", ["t = Neg(v)", "q = SequenceConstruct(v) t = ConcatFromSequence<axis = 0>(q)"])
+@pytest.mark.parametrize("on", ["d = Identity(c)", "none = Constant<value = int64 {-1}>() d = Greater(i, none)"])
+def test_what_a_loop_collects_beyond_the_limit_of_the_session_is_refused_by_name(row, on):
+    text = """m (float[1024] x, int64 M) => (float[1024] z, float[A,B] s) {
+        [around] z, s = Loop (M, "", x) <body = b (int64 i, bool c, float[1024] v) => (bool d, float[1024] w, float[1024] t) {
+            ON w = Add(v, x) ROW }> }""".replace("ON", on).replace("ROW", row)
+    s = session(text, head=HEAD, most_bytes=2**20)
+    assert s.run(None, {"x": floats(0, 1024), "M": np.array(100)})[1].shape == (100, 1024)
+    for count in (300, 2**40):
+        with pytest.raises(interp.RunError, match="around.*bytes"):
+            s.run(None, {"x": floats(0, 1024), "M": np.array(count)})
+
+
 NESTED = """m (float[N] x, int64 M, bool c) => (float[N] y) { a = Abs(x) y = f.around <by = 3.0> (a, M, c) }
 <domain: "f", opset_import: ["": 18, "f": 1, "g": 3]> around <by: float = 2.0, less: float = 0.5> (v, M, c) => (r) {
     k = Constant <value_float: float = @by> ()

@@ -2,7 +2,6 @@
 import numpy as np
 
 from ..dims import Fact, fresh, larger
-from ..errors import RunError
 from ..kernels import control
 from ..kernels.step import Later
 from ..registry import op
@@ -135,14 +134,17 @@ def iterated(M, cond, n, body, wanted, *arrays):
     """Run the loop from Python: sizes may change from one iteration to the next."""
     values, outs = list(arrays[:len(arrays) - (wanted or 0)]), arrays[len(arrays) - (wanted or 0):]
     carried, captured, rows = values[:n], values[n:], []
-    go, done = cond is None or bool(np.asarray(cond).item()), 0
+    go, done, size = cond is None or bool(np.asarray(cond).item()), 0, 0
     limit = None if M is None else int(np.asarray(M).item())
     while go and (limit is None or done < limit):
         if done == body.most_iterations:
-            raise RunError(control.ENDLESS)
+            raise ValueError(control.ENDLESS)
         made = body.run([np.array(done, np.int64), np.array(go), *carried, *captured])
         go, carried, done = bool(np.asarray(made[0]).item()), made[1:1 + n], done + 1
         rows.append(made[1 + n:])
+        size += sum([row.nbytes for row in rows[-1]])
+        if size > body.most_bytes:
+            raise ValueError(f"{done} iterations give {size} bytes; a run may take {body.most_bytes} (most_bytes)")
     if not rows:
         scans = unstacked(body.announced([np.array(0), np.array(True), *carried, *captured])[1 + n:])
     else:

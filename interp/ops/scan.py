@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..dims import Fact
-from ..errors import RunError
 from ..kernels import control
 from ..kernels.step import Later
 from ..registry import op
@@ -136,7 +135,7 @@ def walked(lengths, body, w, wanted, *arrays):
         items = [one_sequence([v[i, ...] for v in values[:n]], [v[i, ...] for v in values[n:end]], values[end:], body, w,
                               None if lengths is None else int(lengths[i])) for i in batch]
         if not items and not outs:
-            raise RunError("only an item of the batch tells the shapes, and it has none")
+            raise ValueError("only an item of the batch tells the shapes, and it has none")
         found = [np.stack(rows) for rows in zip(*items, strict=True)] if items else list(outs)
     return delivered(found, outs)
 
@@ -146,7 +145,7 @@ def one_sequence(states, inputs, captured, body, w, count):
     inputs = [np.moveaxis(x, axis_of(w.axes[k], x.ndim), 0) for k, x in enumerate(inputs)]
     length = len(inputs[0])
     if any(len(x) != length for x in inputs) or not 0 <= (length if count is None else count) <= length:
-        raise RunError(f"sequences of {[len(x) for x in inputs]} elements, of which {count} are meant")
+        raise ValueError(f"sequences of {[len(x) for x in inputs]} elements, of which {count} are meant")
     count, rows = length if count is None else count, []
     states = list(states)
     for t in range(count):
@@ -195,7 +194,7 @@ def sequence_map(input_sequence, *additional_inputs, body):
     lists = [isinstance(x, list) for x in additional_inputs[:own]] + [False] * body.captured
     for other, many in zip(additional_inputs, lists, strict=True):
         if many and len(other) != len(input_sequence):
-            raise RunError(f"sequences of {len(input_sequence)} and {len(other)} elements")
+            raise ValueError(f"sequences of {len(input_sequence)} and {len(other)} elements")
     rows = [body.run([x, *(o[k] if many else o for o, many in zip(additional_inputs, lists, strict=True))])
             for k, x in enumerate(input_sequence)]
     return tuple([r[k] for r in rows] for k in range(len(body.outputs)))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ...dims import Fact
-from ...errors import RunError
 from ...registry import op
 from ...types import BYTES, tensors
 from ..recurrent import fits, functions, layered, ways
@@ -58,7 +57,7 @@ def dynamic_quantize_lstm(X, W, R, B, sequence_lens, initial_h, initial_c, P, W_
     hidden = R.shape[1]
     lengths = np.full(batch, steps) if sequence_lens is None else sequence_lens
     if batch and not 0 <= lengths.min() <= lengths.max() <= steps:
-        raise RunError(f"sequence_lens {lengths.tolist()} of {steps} steps")
+        raise ValueError(f"sequence_lens {lengths.tolist()} of {steps} steps")
     f = [clipped(*a, clip) for a in functions("LSTM", len(backward), activations, activation_alpha, activation_beta)]
     y = np.zeros((steps, len(backward), batch, hidden), np.float32)
     h, c = (np.zeros((len(backward), batch, hidden), np.float32) if s is None else s.copy() for s in (initial_h, initial_c))
