@@ -1,7 +1,7 @@
 """Transposed convolutions: products of weights and pixels, added up where their taps lie."""
 import math
 from .step cimport Run, floats, real, step, team
-from .threads cimport Task, share
+from .threads cimport Task, Team, share
 
 cdef extern from "hot/transpose.h" nogil:
     enum:
@@ -14,10 +14,11 @@ cdef extern from "hot/transpose.h" nogil:
         Py_ssize_t dilation[TRANSPOSE_AXES]
         Py_ssize_t before[TRANSPOSE_AXES]
         Py_ssize_t out[TRANSPOSE_AXES]
-        Py_ssize_t channels, blocks, pixels
+        Py_ssize_t pixels
         bint apart
     ctypedef struct TransposeCall:
         const Transpose* how
+        Py_ssize_t channels, blocks
         const void* x
         const void* w
         const void* bias
@@ -30,22 +31,34 @@ cdef extern from "hot/transpose.h" nogil:
 cdef const TransposeLoops* loops = picked
 cdef enum:
     ROWS = 96  # of products that are made together: channels times taps
-    BLOCKS = 8  # of channels, to share among threads
+    FEW = 24  # the fewest that still make a good product, where channels are shared among threads
 
 cdef struct Bound:
     Transpose transpose
     bint biased
 
 
+cdef Py_ssize_t together(const Transpose* t, int threads) noexcept nogil:
+    """How many output channels are worked on together: as many as make a good product, fewer where threads would idle."""
+    cdef Py_ssize_t taps = t.kernel[0] * t.kernel[1] * t.kernel[2], most = max(ROWS // taps, 1)
+    cdef Py_ssize_t planes = max(t.batch * t.groups, 1), share = (t.out_channels * planes + 4 * threads - 1) // (4 * threads)
+    if threads > 1:
+        most = max(min(most, share), min(most, max(FEW // taps, 1)))
+    return max(min(most, t.out_channels), 1)
+
+
 cdef int run(real** at, const Bound* how) noexcept nogil:
     cdef const Transpose* t = &how.transpose
+    cdef const Team* workers = team(<void**> at, 3 + how.biased)
     cdef TransposeCall call
-    cdef double products = <double> t.size[0] * t.size[1] * t.size[2] * t.kernel[0] * t.kernel[1] * t.kernel[2] * t.channels
-    cdef Py_ssize_t cost = 1 + <Py_ssize_t> min(products * (t.in_channels + 8) / 20, 1e12)
+    cdef double products
     call.how, call.x, call.w, call.y = t, at[0], at[1], at[2 + how.biased]
     call.bias = at[2] if how.biased else NULL
-    return share(team(<void**> at, 3 + how.biased), loops.in_float if real is float else loops.in_double, &call,
-                 t.batch * t.groups * t.blocks, cost)
+    call.channels = together(t, workers.threads)
+    call.blocks = (t.out_channels + call.channels - 1) // call.channels
+    products = <double> t.size[0] * t.size[1] * t.size[2] * t.kernel[0] * t.kernel[1] * t.kernel[2] * call.channels
+    return share(workers, loops.in_float if real is float else loops.in_double, &call, t.batch * t.groups * call.blocks,
+                 1 + <Py_ssize_t> min(products * (t.in_channels + 8) / 20, 1e12))
 
 
 def transposed(x, w, bias, y, Py_ssize_t group, stride, dilation, before):
@@ -59,8 +72,10 @@ def transposed(x, w, bias, y, Py_ssize_t group, stride, dilation, before):
     how.biased = bias is not None
     settle(&how.transpose, x.shape, w.shape, y.shape, group, stride, dilation, before)
     width = 8 if x.dtype == "f8" else 4
-    cut(&how.transpose, width)
-    room = loops.scratch + width * (how.transpose.pixels * int(how.transpose.channels) * math.prod(w.shape[2:]))
+    how.transpose.pixels = loops.float_pixels * 4 // width
+    if 0 < x.shape[x.ndim - 1] < how.transpose.pixels:
+        how.transpose.pixels -= how.transpose.pixels % <Py_ssize_t> x.shape[x.ndim - 1]  # whole rows
+    room = loops.scratch + width * (how.transpose.pixels * int(together(&how.transpose, 1)) * math.prod(w.shape[2:]))
     arrays = (x, w, y) if bias is None else (x, w, bias, y)
     return step(floats(<Run> run[float], <Run> run[double]), arrays, &how, sizeof(how), (), room)
 
@@ -95,16 +110,3 @@ cdef settle(Transpose* t, x, w, y, Py_ssize_t group, stride, dilation, before):
         if t.kernel[axis] != t.stride[axis] or (t.dilation[axis] != 1 and t.kernel[axis] > 1) or t.before[axis] \
                 or t.out[axis] != t.size[axis] * t.stride[axis]:
             t.apart = False
-
-
-cdef void cut(Transpose* t, Py_ssize_t width) noexcept:
-    """How many channels and pixels are worked on together."""
-    cdef Py_ssize_t taps = t.kernel[0] * t.kernel[1] * t.kernel[2]
-    cdef Py_ssize_t most = max(ROWS // taps, 1), share = (t.out_channels + BLOCKS - 1) // BLOCKS
-    if t.batch * t.groups < BLOCKS:
-        most = max(min(most, share), min(most, (ROWS // 4 + taps - 1) // taps))
-    t.channels = max(min(most, t.out_channels), 1)
-    t.blocks = (t.out_channels + t.channels - 1) // t.channels
-    t.pixels = loops.float_pixels * 4 // width
-    if t.size[2] and t.pixels > t.size[2]:
-        t.pixels -= t.pixels % t.size[2]  # whole rows

@@ -12,12 +12,13 @@ typedef struct Transpose {
     ptrdiff_t batch, groups, in_channels, out_channels;
     ptrdiff_t size[TRANSPOSE_AXES], kernel[TRANSPOSE_AXES], stride[TRANSPOSE_AXES], dilation[TRANSPOSE_AXES],
         before[TRANSPOSE_AXES], out[TRANSPOSE_AXES];
-    ptrdiff_t channels, blocks, pixels; /* output channels of a block, how many blocks; pixels of a product */
-    bool apart;                         /* every output gets one product of each input channel */
+    ptrdiff_t pixels; /* of a product */
+    bool apart;       /* every output gets one product of each input channel */
 } Transpose;
 
 typedef struct TransposeCall {
     const Transpose *how;
+    ptrdiff_t channels, blocks; /* output channels of a block, and how many blocks */
     const void *x, *w, *bias; /* bias may be NULL */
     void *y;
 } TransposeCall;

@@ -107,7 +107,7 @@ static void OF(add_block)(const Transpose *how, REAL *y, const REAL *sums, ptrdi
 static void OF(planes)(const TransposeCall *call, ptrdiff_t image, ptrdiff_t group, ptrdiff_t from, char *scratch) {
     const Transpose *how = call->how;
     ptrdiff_t taps = how->kernel[0] * how->kernel[1] * how->kernel[2], in = how->size[0] * how->size[1] * how->size[2];
-    ptrdiff_t out = how->out[0] * how->out[1] * how->out[2], channels = lesser(how->channels, how->out_channels - from);
+    ptrdiff_t out = how->out[0] * how->out[1] * how->out[2], channels = lesser(call->channels, how->out_channels - from);
     ptrdiff_t m = group * how->out_channels + from, c = group * how->in_channels, rows = channels * taps;
     const REAL *x = (const REAL *)call->x + (image * how->groups * how->in_channels + c) * in;
     const REAL *w = (const REAL *)call->w + (c * how->out_channels + from) * taps;
@@ -130,8 +130,8 @@ static int OF(channel_blocks)(const void *call_, ptrdiff_t begin, ptrdiff_t end,
     const TransposeCall *call = call_;
     const Transpose *how = call->how;
     for (ptrdiff_t item = begin; item < end; item++) {
-        ptrdiff_t block = item % how->blocks, rest = item / how->blocks;
-        OF(planes)(call, rest / how->groups, rest % how->groups, block * how->channels, scratch);
+        ptrdiff_t block = item % call->blocks, rest = item / call->blocks;
+        OF(planes)(call, rest / how->groups, rest % how->groups, block * call->channels, scratch);
     }
     return 0;
 }
