@@ -62,7 +62,7 @@ def grid_sample(x, grid, y, mode, padding, bint aligned):
     settle(&how, x.shape, grid.shape, y.shape, mode, padding)
     how.grid_type, how.field.aligned, how.bytes = GRIDS[code], aligned, x.itemsize
     if mode != "nearest":
-        scratch = 8 * (how.most + how.block + 1 + 2 * (how.block + 1) * how.most)
+        scratch = 8 * (how.most + 2 * how.block * (1 + how.most))
         return step(floats(<Run> run[float], <Run> run[double]), (x, y), &how, sizeof(how), (grid,), scratch)
     if x.dtype != y.dtype or x.dtype.hasobject or x.itemsize > 16 or not y.flags.writeable:
         raise TypeError(f"{x.dtype} cannot be picked into {y.dtype}")

@@ -21,43 +21,61 @@ static void position(const SampleCall *call, ptrdiff_t spot, double *x) {
     }
 }
 
+/* How a block is read: `most` places for each spot, of which `count` count. Spots with two neighbours in each of two rows, as
+   nearly all have between the pixels of an image, are read by pairs; `odd` has the numbers of the others. */
 #define SAMPLED(real) \
-    static void real##_plane(const real *x, real *y, const ptrdiff_t *begin, const ptrdiff_t *at, const real *weight, \
-                             ptrdiff_t spots) { \
-        for (ptrdiff_t s = 0; s < spots; s++) { \
-            ptrdiff_t i = begin[s], end = begin[s + 1]; \
-            real sum = 0; \
-            if (end - i == 4) \
-                sum = (weight[i] * x[at[i]] + weight[i + 1] * x[at[i + 1]]) \
-                      + (weight[i + 2] * x[at[i + 2]] + weight[i + 3] * x[at[i + 3]]); \
-            else \
-                for (; i < end; i++) \
-                    sum += weight[i] * x[at[i]]; \
-            y[s] = sum; \
+    typedef struct { \
+        ptrdiff_t spots, most, odds, *count, *at, *odd; \
+        real *weight; \
+    } real##_reading; \
+    typedef real real##_quad __attribute__((vector_size(4 * sizeof(real)), aligned(sizeof(real)), may_alias)); \
+    typedef real real##_pair __attribute__((vector_size(2 * sizeof(real)), aligned(sizeof(real)), may_alias)); \
+    static void real##_spot(const real *x, real *y, const real##_reading *r, ptrdiff_t s) { \
+        real sum = 0; \
+        for (ptrdiff_t i = s * r->most; i < s * r->most + r->count[s]; i++) \
+            sum += r->weight[i] * x[r->at[i]]; \
+        y[s] = sum; \
+    } \
+    static void real##_plane(const real *x, real *y, const real##_reading *r) { \
+        for (ptrdiff_t s = 0, k = 0; k <= r->odds; k++) { \
+            for (ptrdiff_t end = k < r->odds ? r->odd[k] : r->spots; s < end; s++) { \
+                real##_pair a = *(const real##_pair *)(x + r->at[4 * s]), b = *(const real##_pair *)(x + r->at[4 * s + 1]); \
+                real##_quad p = (real##_quad){a[0], a[1], b[0], b[1]} * *(const real##_quad *)(r->weight + 4 * s); \
+                y[s] = (p[0] + p[1]) + (p[2] + p[3]); \
+            } \
+            if (k < r->odds) \
+                real##_spot(x, y, r, s++); \
         } \
+    } \
+    static void real##_settle(const Field *field, const double *x, double *wide, real##_reading *r, ptrdiff_t s) { \
+        Taps taps = {0, r->at + s * r->most, wide}; \
+        real *weight = r->weight + s * r->most; \
+        spread(field, x, &taps); \
+        bool pairs = r->most == 4 && taps.count == 4 && taps.at[2] == taps.at[0] + 1 && taps.at[3] == taps.at[1] + 1; \
+        r->count[s] = taps.count; \
+        for (ptrdiff_t t = 0; t < taps.count; t++) \
+            weight[pairs ? t % 2 * 2 + t / 2 : t] = (real)wide[t]; \
+        if (!pairs) \
+            r->odd[r->odds++] = s; \
     } \
     static int real##_blocks(const void *call_, ptrdiff_t first, ptrdiff_t last, void *scratch) { \
         const SampleCall *call = call_; \
         const Sample *how = call->how; \
         double x[FIELD_AXES], *wide = scratch; \
-        ptrdiff_t *begin = (ptrdiff_t *)(wide + how->most), *at = begin + how->block + 1; \
-        real *weight = (real *)(at + (how->block + 1) * how->most); \
+        real##_reading r = {0, how->most, 0, (ptrdiff_t *)(wide + how->most)}; \
+        r.odd = r.count + how->block; \
+        r.at = r.odd + how->block; \
+        r.weight = (real *)(r.at + how->block * how->most); \
         for (ptrdiff_t item = first; item < last; item++) { \
             ptrdiff_t image = item / how->blocks, spot = item % how->blocks * how->block; \
-            ptrdiff_t spots = how->spots - spot < how->block ? how->spots - spot : how->block, count = 0; \
-            for (ptrdiff_t s = 0; s < spots; s++) { \
-                Taps taps = {0, at + count, wide}; \
+            r.spots = how->spots - spot < how->block ? how->spots - spot : how->block; \
+            r.odds = 0; \
+            for (ptrdiff_t s = 0; s < r.spots; s++) { \
                 position(call, image * how->spots + spot + s, x); \
-                spread(&how->field, x, &taps); \
-                begin[s] = count; \
-                for (ptrdiff_t t = 0; t < taps.count; t++) \
-                    weight[count + t] = (real)wide[t]; \
-                count += taps.count; \
+                real##_settle(&how->field, x, wide, &r, s); \
             } \
-            begin[spots] = count; \
             for (ptrdiff_t c = image * how->channels; c < (image + 1) * how->channels; c++) \
-                real##_plane((const real *)call->x + c * how->plane, (real *)call->y + c * how->spots + spot, begin, at, weight, \
-                             spots); \
+                real##_plane((const real *)call->x + c * how->plane, (real *)call->y + c * how->spots + spot, &r); \
         } \
         return 0; \
     }
