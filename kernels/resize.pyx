@@ -29,7 +29,7 @@ cdef extern from "hot/resize.h" nogil:
         Py_ssize_t outer, rows, blocks, element
         const Py_ssize_t* low
         const Py_ssize_t* high
-        Py_ssize_t room
+        Py_ssize_t room, wide
         double fill
     ctypedef struct ResizeCall:
         const Resize* how
@@ -243,10 +243,15 @@ def weighted(x, y, tables, double fill=0):
     for k in range(len(axes)):
         lay(&how.axis[k], axes[k], weights[k])
     how.axes, how.outer = len(axes), outer if y.size else 0
-    how.rows = how.blocks = how.room = 0
+    how.rows = how.blocks = how.room = how.wide = 0
+    made = 0
     reach = cut(&how, axes) if y.size else None
-    width = np.dtype(real).itemsize
-    return bound(<Run> run_sums, (x, y), &how, sizeof(how), 4 * width * how.room, (tables, axes, weights, reach))
+    if y.size and how.type not in (IN_FLOAT, IN_DOUBLE):
+        made = how.rows * (y.size // (outer * how.axis[0].out))
+    else:
+        how.wide = 0
+    room = np.dtype(real).itemsize * (2 * how.room + how.wide + made)
+    return bound(<Run> run_sums, (x, y), &how, sizeof(how), room, (tables, axes, weights, reach))
 
 
 cdef object cut(Resize* how, list axes):
@@ -262,14 +267,15 @@ cdef object cut(Resize* how, list axes):
         size = size // axes[k][0] * axes[k][1]
         sizes.append(size)
     how.rows_first = m * sum(sizes) <= n * sum(sizes[1:]) + m * size
-    widest = max(sizes)
-    how.rows = max(1, min(m, BLOCK // widest))
-    how.blocks = -(-m // how.rows)
+    how.rows = max(1, min(m, BLOCK // max(sizes), BLOCK * m // (sizes[0] * n)))
+    how.blocks = (m + how.rows - 1) // how.rows
     starts = np.arange(0, m, how.rows)
     low = np.minimum.reduceat(index.min(0), starts)
     high = np.maximum.reduceat(index.max(0), starts)
+    reach = int((high - low).max()) + 1
     how.low, how.high = address(low), address(high)
-    how.room = (max(how.rows, int((high - low).max()) + 1) * widest + 15) // 16 * 16
+    how.room = (how.rows if how.rows_first or how.identity else reach) * max(sizes)
+    how.wide = reach * sizes[0]
     return low, high
 
 

@@ -32,7 +32,7 @@ typedef struct Resize {
     int type;
     ptrdiff_t outer, rows, blocks, element;
     const ptrdiff_t *low, *high;
-    ptrdiff_t room; /* elements of each of four buffers */
+    ptrdiff_t room, wide; /* elements of two buffers, and of one for places that are converted */
     double fill;
 } Resize;
 

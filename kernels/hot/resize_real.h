@@ -119,7 +119,7 @@ static void OF(one_block)(const ResizeCall *call, ptrdiff_t outer, ptrdiff_t blo
     const char *from = call->x + (outer * axis->in + low) * in * how->element;
     char *to = call->y + (outer * axis->out + first) * out * how->element;
     REAL *room[2] = {scratch, scratch + how->room}, *wide = scratch + 2 * how->room;
-    REAL *end = plain ? (REAL *)to : scratch + 3 * how->room;
+    REAL *end = plain ? (REAL *)to : wide + how->wide;
     const REAL *x = plain ? (const REAL *)from : wide;
     if (!plain)
         OF(from)(how->type, from, wide, reach * in);
