@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import interp
+from interp.dims import Fact, named
 from interp.ops import standard
 from interp.schema import schema
 
@@ -151,3 +152,34 @@ def test_the_first_split_takes_lengths_from_an_input_as_well():
 def test_the_first_tile_repeats_one_axis(dtype):
     x = np.array([[1, 2]], "f4")
     assert run("Tile", 1, x, np.array(2, "f4"), np.array(0, "f4")).tolist() == [[1, 2]] * 2
+
+
+# Values made of sizes
+
+
+def rule(name, opset, *facts, **attributes):
+    s = schema(name, opset)
+    return standard.find(s).shape(*facts, **{**s.defaults, **attributes})
+
+
+def known(*values):
+    array = np.array(values, "i8" if all(isinstance(v, int) for v in values) else object)
+    return Fact("tensor(int64)", array.shape, array)
+
+
+def test_sizes_pass_through_transposes_and_splits():
+    """As exporters turn the pads of a framework, last axis first, into those of Pad."""
+    n = named("N")
+    pairs = Fact("tensor(int64)", (2, 2), np.array([[0, n], [1, 64]], object))
+    [turned] = rule("Transpose", 13, pairs)
+    assert turned.value.tolist() == [[0, 1], [n, 64]]
+    parts = rule("Split", 13, known(n, 3, 4), known(1, 2), axis=0, outputs=2)
+    assert [p.value.tolist() for p in parts] == [[n], [3, 4]]
+    assert [p.value.tolist() for p in rule("Split", 18, known(n, 3, 4), axis=0, num_outputs=2, outputs=2)] == [[n, 3], [4]]
+
+
+def test_positions_of_known_values_are_known():
+    [found] = rule("NonZero", 13, known(1, 0, 5))
+    assert found.shape == (1, 2) and found.value.tolist() == [[0, 2]]
+    [found] = rule("NonZero", 13, known(named("N"), 0))
+    assert found[0] == 1 and not isinstance(found[1], int)

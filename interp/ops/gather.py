@@ -10,7 +10,7 @@ from ..dims import Dim, Fact, fresh, size_of
 from ..kernels import layout, scatter
 from ..registry import op
 from .layout import put_off
-from .shapes import axis_of, shape_of, with_value
+from .shapes import axis_of, carried, shape_of, value_of, with_value
 
 
 def checked(indices: np.ndarray, size: int) -> np.ndarray:
@@ -130,7 +130,15 @@ def compress(input, condition, *, axis):
     return np.take(input, np.flatnonzero(condition), axis)
 
 
-@op("NonZero", 9, 13, shape=lambda x: [(x.rank, fresh())])
+def _positions(x: Fact) -> list[Any]:
+    value = carried(x)
+    if value is None or any(isinstance(n, Dim) for n in value.flat):
+        return [(len(shape_of(x)), fresh())]
+    found = np.array(np.nonzero(value) if value.ndim else np.empty((0, int(bool(value)))), "i8")
+    return [Fact("tensor(int64)", found.shape, value_of(found))]
+
+
+@op("NonZero", 9, 13, shape=_positions)
 def non_zero(X):
     """The positions of elements that are not zero, a row for each axis; a string is zero where it is empty."""
     if X.ndim == 0:

@@ -13,7 +13,7 @@ from ..dims import Dim, Fact, Size, divided, fresh, larger, never_negative, smal
 from ..kernels import layout
 from ..kernels.step import Later
 from ..registry import op
-from .shapes import CARRIED, axes_of, axis_of, numbers, shape_of, sizes, widest, with_value
+from .shapes import CARRIED, axes_of, axis_of, carried, numbers, shape_of, sizes, value_of, widest, with_value
 
 ENDLESS = 2**31 - 1  # what models write for "to the end"
 
@@ -74,7 +74,7 @@ def _permuted(x: Fact, *, perm: Sequence[int] | None) -> list[Any]:
     return [tuple(shape[p] for p in order)]
 
 
-@op("Transpose", 1, 25, shape=_permuted)
+@op("Transpose", 1, 25, shape=with_value(_permuted, lambda x, *, perm: np.transpose(x, perm)))
 def transpose(data, *, perm, out):
     """The axes in another order, by default the reverse."""
     order = tuple(range(data.ndim))[::-1] if perm is None else axes_of(perm, data.ndim)
@@ -196,7 +196,12 @@ def _split_shapes(x: Fact, split: Any = None, *, axis: int | None, num_outputs: 
         raise ValueError(f"{len(parts)} parts for {outputs} outputs")
     if parts is None:
         return [tuple(fresh() if i == at else n for i, n in enumerate(shape)) for _ in range(outputs or 0)]
-    return [(*shape[:at], n, *shape[at + 1:]) for n in parts]
+    found = [(*shape[:at], n, *shape[at + 1:]) for n in parts]
+    value, known = carried(x), [n for n in parts if isinstance(n, int)]
+    if value is None or len(known) < len(parts):
+        return found
+    values = np.split(value, list(accumulate(known))[:-1], at)
+    return [Fact(x.type, s, value_of(v, x.dtype)) for s, v in zip(found, values, strict=True)]
 
 
 @op("Split", 13, 18, shape=_split_shapes, known=("split",))
