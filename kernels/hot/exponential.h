@@ -150,7 +150,7 @@ static inline float erf_of(float x) {
     r = r * t - 6.34846687e-1f;
     r = r * t - 1.28717512e-1f;
     r = r * t - t;
-    float far_ = 1.f - exp_of(r);
+    float far_ = 1.f - exp_below(r);
     float p = -5.96761703e-4f;
     p = p * s + 4.99119423e-3f;
     p = p * s - 2.67681349e-2f;
