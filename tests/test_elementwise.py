@@ -82,6 +82,21 @@ def test_old_broadcasting_puts_the_second_operand_at_an_axis(opset):
         run("Add", opset, a, b, out=np.empty_like(a))
 
 
+@pytest.mark.parametrize("a, b", [((1, 3), (2, 3)), ((3,), (2, 3))])
+@pytest.mark.parametrize("broadcasts", [0, 1])
+def test_the_first_operand_does_not_broadcast_before_version_7(a, b, broadcasts):
+    with pytest.raises(ValueError):
+        standard.find(schema("Add", 6)).shape(Fact("tensor(float)", a), Fact("tensor(float)", b), axis=None, broadcast=broadcasts)
+
+
+def test_limits_of_sizes_are_sizes():
+    n = named("N")
+    x = Fact("tensor(int64)", (2,), np.array([n, 7], object))
+    low, high = (Fact("tensor(int64)", (), np.array(v)) for v in (2, 5))
+    [found] = standard.find(schema("Clip", 13)).shape(x, low, high)
+    assert [str(v) for v in found.value] == ["min(max(N, 2), 5)", "5"]
+
+
 def test_the_result_may_overwrite_an_operand():
     a, b = random((5, 1031), "f4"), random((5, 1031), "f4", 1)
     wanted = a - b

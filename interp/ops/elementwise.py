@@ -221,7 +221,12 @@ def erf(input, *, out):
     return elementwise.unary("erf", input, out) or Later(partial(_through_double, "erf"), input, out)
 
 
-@op("Clip", 1, 13, shape=same, inplace=(0,))
+def _limited_sizes(x: np.ndarray, low: np.ndarray | None = None, high: np.ndarray | None = None, **_: Any) -> Any:
+    at_least = x if low is None else np.frompyfunc(larger, 2, 1)(x, low)
+    return at_least if high is None else np.frompyfunc(smaller, 2, 1)(at_least, high)
+
+
+@op("Clip", 1, 13, shape=with_value(same, _limited_sizes), inplace=(0,))
 def clip(input, min=None, max=None, *, consumed_inputs=None, out):
     """Every element between two limits; where they cross, the upper one wins. They are numbers before version 11."""
     if isinstance(min, np.ndarray) or isinstance(max, np.ndarray):

@@ -86,7 +86,10 @@ def broadcast(*facts: Fact, axis: int | None = None, broadcast: int | None = Non
     if broadcast is None:
         return [widest(shapes)]
     a, b = shapes
-    return [widest([a, aligned(a, b, axis) if broadcast else b])]
+    found = widest([a, aligned(a, b, axis) if broadcast else b])
+    if len(found) != len(a) or any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in zip(found, a, strict=True)):
+        raise ValueError(f"before version 7 the second operand broadcasts to the first: {b} to {a}")
+    return [found]
 
 
 def aligned(a: Shape, b: Shape, axis: int | None) -> Shape:
