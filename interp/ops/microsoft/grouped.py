@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...dims import Fact, Size, larger
+from ...kernels import rotary
 from ...kernels.step import Later
 from ...registry import op
 from ...types import tensors
 from ..attention import joined, repeated
-from ..rotary import rows_at, turned
 from ..shapes import shape_of
 from ..standardize import fill
 from .activation import MICROSOFT
@@ -52,8 +52,9 @@ def _rotate(heads: int, dim: int, interleaved: bool, x: np.ndarray, positions: n
 
 def rotated(x: np.ndarray, cos: np.ndarray, sin: np.ndarray, positions: np.ndarray, interleaved: bool) -> np.ndarray:
     """Heads, turned by the angles of their positions."""
-    return turned(x.astype(np.float32), rows_at(cos, positions).astype(np.float32), rows_at(sin, positions).astype(np.float32),
-                  interleaved)
+    y = np.empty_like(x)
+    rotary.rotary(x, cos, sin, np.ascontiguousarray(positions, np.int64), y, None, interleaved)()
+    return y
 
 
 GROUPED = ("query: T, key?: T, value?: T, past_key?: T, past_value?: T, seqlens_k: M, total_sequence_length: M, cos_cache?: T, "
@@ -100,7 +101,7 @@ def group_query_attention(query, key, value, past_key, past_value, seqlens_k, to
         if cos_cache is None or sin_cache is None:
             raise ValueError("do_rotary needs cos_cache and sin_cache")
         at = before[:, None] + np.arange(rows) if position_ids is None else position_ids
-        q, k = (rotated(x, cos_cache, sin_cache, at, bool(rotary_interleaved)).astype(x.dtype) for x in (q, k))
+        q, k = (rotated(x, cos_cache, sin_cache, at, bool(rotary_interleaved)) for x in (q, k))
     keys, values = (_grown(p, x, before, room) for p, x in ((past_key, k), (past_value, v)))
     bias = None
     if attention_bias is not None:
