@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dims import Dim, Size, divided, larger, never_negative, smaller
 from ..kernels import choice, elementwise
-from ..kernels.step import Later
+from ..kernels.step import Later, copied
 from ..registry import Op, op
 from ..types import FLOATS, OF_DTYPE
 from .cast import converted
@@ -131,16 +131,12 @@ def _several(name: str, through: int, ranges: tuple[int, int, int], loop: str, p
 
     def several(*data_0, consumed_inputs=None, out):
         if len(data_0) == 1:
-            return Later(_copy, data_0[0], out)
+            return copied(data_0[0], out)
         reached = np.broadcast_shapes(data_0[0].shape, data_0[1].shape) == out.shape  # later operands may stretch the first two
         once = len(data_0) == 2 or loop != "add" or out.dtype.itemsize > 2  # sums of 16 bits are rounded at the end alone
         return (elementwise.fold(loop, data_0, out) if reached and once else None) or Later(partial(_folded, plain), *data_0, out)
     rule = with_value(broadcast, lambda *sizes, **_: reduce(np.frompyfunc(compute, 2, 1), sizes)) if compute else broadcast
     return op(name, broadcasts, through, shape=rule)(op(name, since, alike, shape=all_alike)(several))
-
-
-def _copy(x: np.ndarray, out: np.ndarray) -> None:
-    out[...] = x
 
 
 def _folded(plain: Callable, *arrays: np.ndarray) -> None:
@@ -233,7 +229,7 @@ def clip(input, min=None, max=None, *, consumed_inputs=None, out):
         limits = [a for a in (min, max) if a is not None]
         return elementwise.clip(input, min, max, out) or Later(partial(_clipped, min is not None), input, *limits, out)
     low, high = -np.inf if min is None else min, np.inf if max is None else max
-    return elementwise.unary("clip", input, out, low, high) or Later(_copy, input, out)
+    return elementwise.unary("clip", input, out, low, high) or copied(input, out)
 
 
 def _clipped(has_low: bool, x: np.ndarray, *rest: np.ndarray) -> None:
