@@ -129,12 +129,15 @@ static void scales_of(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, pt
 /* The byte nearest to each sum times its scale, half to even, plus the zero point. NaN becomes the lowest. */
 ALWAYS void to_bytes(const int32_t *sum, const double *scale, ptrdiff_t n, int zero, int least, int most, uint8_t *y) {
     const double whole = 0x1.8p52; /* beyond which a double has no fraction */
+    int32_t near[COLUMNS]; /* two loops: one over doubles and bytes would be compiled for half a vector */
     for (ptrdiff_t l = 0; l < n; l++) {
         double v = sum[l] * scale[l];
         v = v > least - zero ? v : least - zero;
         v = v < most - zero ? v : most - zero;
-        y[l] = (uint8_t)((int)(v + whole - whole) + zero);
+        near[l] = (int32_t)(v + whole - whole) + zero;
     }
+    for (ptrdiff_t l = 0; l < n; l++)
+        y[l] = (uint8_t)near[l];
 }
 
 static void to_floats(const int32_t *sum, const double *scale, ptrdiff_t n, const float *bias, ptrdiff_t across, float *y) {
