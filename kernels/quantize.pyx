@@ -1,20 +1,27 @@
-"""Floats to bytes and back: by a scale and a zero point of the tensor, of each index of an axis, or found from the range."""
+"""Floats to bytes and back, by scales and zero points that are given or found from the range; sums and products of bytes."""
 import math
 cimport numpy as cnp
 import numpy as np
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int8_t, uint8_t
 from .step cimport OK, Run, bound, team
 from .threads cimport Task, Team, share
 
 cnp.import_array()
 
 cdef extern from "hot/quantize.h" nogil:
+    ctypedef struct Operand:
+        uint8_t* at
+        double scale
+        int zero
+        bint single
     ctypedef struct QuantizeLoops:
         void (*quantise)(const float* x, const float* scale, const uint8_t* zero, bint each, bint is_signed, uint8_t* y,
                          Py_ssize_t n) noexcept nogil
         void (*dequantise)(const uint8_t* x, const float* scale, const uint8_t* zero, bint each, bint is_signed, float* y,
                            Py_ssize_t n) noexcept nogil
         void (*reach)(const float* x, Py_ssize_t n, float* least, float* most) noexcept nogil
+        void (*pair)(const Operand* a, const Operand* b, const Operand* y, bint product, bint is_signed,
+                     Py_ssize_t n) noexcept nogil
     const QuantizeLoops* picked "PICKED(quantize)"
 
 cdef const QuantizeLoops* loops = picked
@@ -153,3 +160,66 @@ def dynamic(x, y, scale, zero):
     lay_out(&how, x.shape, None)
     how.zeroed, how.back, how.is_signed = True, False, False
     return bound(<Run> found_and_scaled, (x, y, scale, zero), &how, sizeof(how), sizeof(Range))
+
+
+cdef struct Pairing:
+    Py_ssize_t n
+    bint product, is_signed, a_single, b_single
+    int[3] first, zero  # where a, b and y stand, each with its scale behind it; and their zero points, -1 for what is absent
+    int arrays
+
+cdef struct PairCall:
+    const Pairing* how
+    Operand a, b, y
+
+
+cdef Operand operand(void** at, const Pairing* how, int k, bint single) noexcept nogil:
+    cdef Operand made
+    made.at, made.scale, made.zero, made.single = <uint8_t*> at[how.first[k]], (<const float*> at[how.first[k] + 1])[0], 0, single
+    if how.zero[k] >= 0:
+        made.zero = (<const int8_t*> at[how.zero[k]])[0] if how.is_signed else (<const uint8_t*> at[how.zero[k]])[0]
+    return made
+
+
+cdef int some_pairs(const PairCall* call, Py_ssize_t begin, Py_ssize_t end, void* scratch) noexcept nogil:
+    cdef Operand a = call.a, b = call.b, y = call.y
+    cdef Py_ssize_t first = begin * PIECE, n = min(end * PIECE, call.how.n) - first
+    y.at += first
+    if not a.single:
+        a.at += first
+    if not b.single:
+        b.at += first
+    loops.pair(&a, &b, &y, call.how.product, call.how.is_signed, n)
+    return OK
+
+
+cdef int all_pairs(void** at, const Pairing* how) noexcept nogil:
+    cdef PairCall call
+    call.how = how
+    call.a, call.b, call.y = operand(at, how, 0, how.a_single), operand(at, how, 1, how.b_single), operand(at, how, 2, False)
+    return share(team(at, how.arrays), <Task> some_pairs, &call, (how.n + PIECE - 1) // PIECE, 2 * PIECE)
+
+
+def pair(str name, tuple a, tuple b, tuple y):
+    """The sum ("add") or the product ("mul") of bytes, quantised: a step. Each is bytes, a scale and a zero point or None.
+
+    An operand has the shape of the result, or one element; rounding comes after the result's zero point is added.
+    """
+    cdef Pairing how
+    cdef int k
+    arrays = []
+    for k, (x, scale, zero) in enumerate((a, b, y)):
+        if x.dtype not in (np.uint8, np.int8) or x.dtype != y[0].dtype or scale.dtype != np.float32:
+            raise TypeError(f"{x.dtype} with a scale of {scale.dtype} for {y[0].dtype}")
+        if zero is not None and (zero.dtype != x.dtype or zero.size != 1) or scale.size != 1:
+            raise ValueError(f"a scale or zero point is one number, not {[p.shape for p in (scale, zero) if p is not None]}")
+        if x.size != 1 and x.shape != y[0].shape:
+            raise ValueError(f"{x.shape} for {y[0].shape}")
+        how.first[k], how.zero[k] = len(arrays), -1 if zero is None else len(arrays) + 2
+        arrays += [x, scale] if zero is None else [x, scale, zero]
+    if not y[0].flags.writeable or y[0].shape != np.broadcast_shapes(a[0].shape, b[0].shape):
+        raise ValueError(f"{a[0].shape} and {b[0].shape} do not give {y[0].shape}")
+    how.arrays = len(arrays)
+    how.n, how.product, how.is_signed = y[0].size, {"add": False, "mul": True}[name], y[0].dtype == np.int8
+    how.a_single, how.b_single = a[0].size == 1 != how.n, b[0].size == 1 != how.n
+    return bound(<Run> all_pairs, tuple(arrays), &how, sizeof(how))

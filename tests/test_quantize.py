@@ -145,6 +145,16 @@ def test_dynamic_quantisation_of_constants(x, scale, zero, y):
     assert [a.dtype for a in found] == [np.uint8, np.float32, np.uint8]
 
 
+def test_dynamic_quantisation_may_leave_out_what_nobody_wants():
+    node = onnx.helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "", "z"])
+    infos = [onnx.helper.make_empty_tensor_value_info(n) for n in "yz"]
+    x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (3,))
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", [x], infos), ir_version=10,
+                                   opset_imports=[onnx.helper.make_opsetid("", 21)])
+    y, z = interp.load(model).run(None, {"x": f(-1, 0, 4)})
+    assert y.tolist() == [0, 51, 255] and z == 51
+
+
 @pytest.mark.parametrize("shape", [(), (1,), (17,), (3, 0, 2), (5, 1001)])
 def test_dynamic_quantisation_fits_the_range(shape):
     x = np.random.default_rng(2).normal(0.3, 2, shape).astype(np.float32)

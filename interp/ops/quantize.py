@@ -212,5 +212,12 @@ def dynamic_quantize_linear(x: np.ndarray, *, out: list[np.ndarray | None]) -> A
     Where all are 0 the scale is 1; NaN counts for the range as little as what is not there, and becomes 0.
     """
     y, scale, zero = (*out, None, None)[:3]
-    return kernel.dynamic(x, np.empty(x.shape, np.uint8) if y is None else y, np.empty((), FLOAT) if scale is None else scale,
-                          np.empty((), np.uint8) if zero is None else zero)
+    if y is not None and scale is not None and zero is not None:
+        return kernel.dynamic(x, y, scale, zero)
+
+    def fill(x: np.ndarray, *there: np.ndarray) -> None:
+        made = np.empty(x.shape, np.uint8), np.empty((), FLOAT), np.empty((), np.uint8)
+        kernel.dynamic(x, *made)()
+        for buffer, found in zip(there, (m for m, o in zip(made, (y, scale, zero), strict=True) if o is not None), strict=True):
+            buffer[...] = found
+    return Later(fill, x, *(o for o in (y, scale, zero) if o is not None))

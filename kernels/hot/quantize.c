@@ -1,4 +1,4 @@
-/* Rows of numbers quantised to bytes, and back. */
+/* Rows of numbers quantised to bytes, and back; sums and products of such. */
 #include "hot/quantize.h"
 
 #define ALWAYS static inline __attribute__((always_inline))
@@ -80,4 +80,44 @@ static void reach(const float *x, ptrdiff_t n, float *least, float *most) {
     }
 }
 
-const QuantizeLoops LOOPS(quantize) = {quantise, dequantise, reach};
+ALWAYS uint8_t nearest_byte(double v, bool is_signed) {
+    const double whole = 0x1.8p52; /* beyond which a double has no fraction */
+    double least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
+    v = v > least ? v : least;
+    v = v < most ? v : most;
+    return (uint8_t)(int)(v + whole - whole);
+}
+
+ALWAYS void pairs(const Operand *a, const Operand *b, const Operand *y, bool product, bool is_signed, bool a_single, bool b_single,
+                  ptrdiff_t n) {
+    Operand left = *a, right = *b, result = *y;
+    double both = left.scale * right.scale / result.scale;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        int l = byte_at(left.at + (a_single ? 0 : i), is_signed) - left.zero;
+        int r = byte_at(right.at + (b_single ? 0 : i), is_signed) - right.zero;
+        double v = product ? l * r * both : (l * left.scale + r * right.scale) / result.scale;
+        result.at[i] = nearest_byte(v + result.zero, is_signed);
+    }
+}
+
+ALWAYS void signed_pairs(const Operand *a, const Operand *b, const Operand *y, bool product, bool is_signed, ptrdiff_t n) {
+    if (a->single)
+        pairs(a, b, y, product, is_signed, true, false, n);
+    else if (b->single)
+        pairs(a, b, y, product, is_signed, false, true, n);
+    else
+        pairs(a, b, y, product, is_signed, false, false, n);
+}
+
+static void pair(const Operand *a, const Operand *b, const Operand *y, bool product, bool is_signed, ptrdiff_t n) {
+    if (product && is_signed)
+        signed_pairs(a, b, y, true, true, n);
+    else if (product)
+        signed_pairs(a, b, y, true, false, n);
+    else if (is_signed)
+        signed_pairs(a, b, y, false, true, n);
+    else
+        signed_pairs(a, b, y, false, false, n);
+}
+
+const QuantizeLoops LOOPS(quantize) = {quantise, dequantise, reach, pair};
