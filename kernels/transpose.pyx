@@ -64,8 +64,8 @@ cdef int run(real** at, const Bound* how) noexcept nogil:
 def transposed(x, w, bias, y, Py_ssize_t group, stride, dilation, before):
     """The convolution whose gradient this would be, plus ``bias`` (or None) of each output channel, into ``y``: a step.
 
-    One entry a spatial axis, of which there are one to three; ``before`` is how many outputs are cut off before each, or,
-    where it is negative, how many follow that nothing reaches.
+    One entry a spatial axis, of which there are one to three; ``before`` is how many outputs are cut off before each. Those of
+    ``y`` that nothing reaches are the bias.
     """
     cdef Bound how
     check(x.shape, w.shape, None if bias is None else bias.shape, y.shape, group, (stride, dilation, before))

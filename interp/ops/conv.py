@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dims import Fact, Size, size_of
+from ..dims import Fact, Size, larger, size_of
 from ..kernels import conv, deform, transpose
 from ..registry import op
 from .shapes import shape_of
@@ -99,9 +99,8 @@ def _spread(x: Sequence[Size], w: Sequence[Size], *, auto_pad: str, dilations: A
 
 
 def _before(spare: Size, auto_pad: str) -> Size:
-    """The part of what is too much that is cut off before, or of what is too little that is added (less than nothing)."""
-    if isinstance(spare, int) and spare < 0:
-        return -(-spare // 2)
+    """The part of what is too much that is cut off before."""
+    spare = larger(spare, 0)
     return spare // 2 if auto_pad == "SAME_UPPER" else spare - spare // 2
 
 
@@ -133,8 +132,8 @@ def conv_transpose(X, W, B=None, *, auto_pad, dilations, group, kernel_shape, ou
     """Every input times the weights, added up where their taps lie, with one to three spatial axes.
 
     Padding that follows from output_shape or auto_pad puts the odd one after with SAME_UPPER, else before, in every version, as
-    the text says from 11 on (version 1 contradicts itself). Where an output_shape asks for more than there is, the rest is bias:
-    half of it before, the odd one after.
+    the text says from 11 on (version 1 contradicts itself). Where more is asked for than there is, bias follows: padding is
+    never less than nothing, as PyTorch and onnxruntime have it.
     """
     at = _spread(X.shape, W.shape, auto_pad=auto_pad, dilations=dilations, kernel_shape=kernel_shape,
                  output_padding=output_padding, output_shape=output_shape, pads=pads, strides=strides)

@@ -34,8 +34,8 @@ def conv_transpose(x, w, b=None, *, group=1, auto_pad="NOTSET", dilations=None, 
             start, end = (pads[i], pads[axes + i]) if pads and auto_pad == "NOTSET" else (0, 0)
         else:
             total = whole - (output_shape[i] if output_shape else n * strides[i])
-            half = math.trunc(total / 2)  # as C divides
-            start = half if auto_pad == "SAME_UPPER" or total < 0 else total - half
+            half = max(total, 0) // 2  # padding is never less than nothing; what is missing follows
+            start = half if auto_pad == "SAME_UPPER" else max(total, 0) - half
             end = total - start
         before.append(start)
         out.append(whole - start - end)
