@@ -22,7 +22,7 @@ from .optimize import LEVELS, optimized
 from .parts import KEPT, Body, bodies_of
 from .plan import MOST_ITERATIONS, Packing, Settings
 from .registry import Registry
-from .types import type_of
+from .types import as_map, type_of
 
 if TYPE_CHECKING:
     import onnx
@@ -78,6 +78,7 @@ class Session:
         self.metadata: dict[str, Any] = {**graph.metadata, "opset": dict(graph.opsets), **counts(graph)}
         self.observers: list[Observer] = []
         self._names = [v.name for v in self.inputs]
+        self._maps = any("map(" in (v.type or "") for v in self.inputs)
         self._output_names = [v.name for v in self.outputs]
         self._body = self._planned(graph)
         self._variants: dict[tuple[frozenset[str], tuple[str, ...] | None], Body] = {}
@@ -103,6 +104,8 @@ class Session:
             arrays = [feeds[i] for i in body.inputs]
         except KeyError as e:
             raise self._unfit(feeds) or InputError(f"no feed for input {e}") from None
+        if self._maps:  # dictionaries have no type of their own, so every run has to look at them
+            arrays = check(body.graph.inputs, arrays)
         self._cancel.enter()
         try:
             return self._observed(body, arrays) if self.observers else self._run(body, arrays)
@@ -213,7 +216,18 @@ def check(inputs: Sequence[Value], arrays: Sequence[Any]) -> list[Any]:
         wrong = misfit(value, a, sizes)
         if wrong:
             raise InputError(f"{value.name}: {shown(a)} came, {shown(value)} is due; {wrong}")
-    return arrays
+    return [mapped(v, a) if v.type and "map(" in v.type else a for v, a in zip(inputs, arrays, strict=True)]
+
+
+def mapped(value: Value, given: Any) -> Any:
+    """A map, or a sequence of maps, with keys and values of the declared type."""
+    kind = value.type or ""
+    try:
+        if kind.startswith("map("):
+            return as_map(given, kind)
+        return [as_map(g, kind[4:-1]) for g in given]
+    except (ValueError, TypeError, AttributeError, KeyError) as e:
+        raise InputError(f"{value.name}: {kind} is due; {e}") from e
 
 
 def misfit(value: Value, a: Any, sizes: dict[Dim, tuple[int, str]]) -> str:
@@ -221,6 +235,8 @@ def misfit(value: Value, a: Any, sizes: dict[Dim, tuple[int, str]]) -> str:
     kind = value.type or "tensor"
     if kind.startswith("seq"):
         return "" if isinstance(a, list | tuple) else "give a list"
+    if kind.startswith("map"):
+        return "" if isinstance(a, dict) else "give a dictionary"
     if not kind.startswith("tensor"):
         return ""
     if not isinstance(a, np.ndarray):

@@ -51,7 +51,7 @@ EVERY = frozenset(DTYPE)
 
 
 def type_of(value: object) -> str:
-    """The ONNX type of an array; that of a list is the sequence of its first element's, that of None an optional's."""
+    """The ONNX type of an array; lists and dictionaries are sequences and maps of what comes first in them, None an optional."""
     if isinstance(value, np.ndarray | np.generic):
         kind = value.dtype
         if kind.kind in "US":
@@ -60,8 +60,40 @@ def type_of(value: object) -> str:
         return found or f"tensor({kind})"
     if isinstance(value, list):
         return f"seq({type_of(value[0]) if value else '?'})"
+    if isinstance(value, Map):
+        return value.kind
     if isinstance(value, dict):
-        return "map(?)"
+        return f"map({', '.join(map(_plain_type, next(iter(value.items()))))})" if value else "map(?)"
     if value is None:
         return "optional(?)"
     return type(value).__name__
+
+
+def _plain_type(value: object) -> str:
+    """The element type of a key or a value of a map. Python's floats stand for float, which ZipMap makes; NumPy's tell more."""
+    if isinstance(value, np.generic):
+        return type_of(value)[7:-1]
+    return {str: "string", int: "int64", float: "float"}.get(type(value), "?")
+
+
+class Map(dict):
+    """A map whose type was said: one that is empty, or of doubles, does not show it."""
+
+    kind: str
+
+
+def as_map(value: dict, kind: str) -> Map:
+    """A dictionary with keys and values of a map's type, as in "map(string, double)"; ValueError where it has others."""
+    key, held = (t.strip() for t in kind[4:-1].split(","))
+    of_key, of_value = _PLAIN.get(key), _PLAIN.get(held) or ELEMENTS[held].dtype.type
+    found = Map()
+    found.kind = kind
+    for k, v in value.items():
+        if not isinstance(k, str if key == "string" else int | np.integer) or not isinstance(
+                v, str if held == "string" else int | float | np.number):
+            raise ValueError(f"{k!r}: {v!r} is no item of a {kind}")
+        found[k if of_key is str else int(k)] = float(np.float32(v)) if held == "float" else of_value(v)
+    return found
+
+
+_PLAIN: dict[str, type] = {"string": str, "int64": int, "float": float}

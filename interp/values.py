@@ -23,10 +23,15 @@ def type_name(proto: Any, depth: int = 0) -> str | None:
         return element and f"{'seq' if kind == 'sequence_type' else 'optional'}({element})"
     if kind == "map_type":
         key, value = OF_CODE.get(proto.map_type.key_type), type_name(proto.map_type.value_type, depth + 1)
-        return f"map({key[7:-1]},{value})" if key and value else None
+        return f"map({held(key)}, {held(value)})" if key and value else None
     if kind == "opaque_type":
         return f"opaque({proto.opaque_type.domain},{proto.opaque_type.name})"
     return None
+
+
+def held(kind: str) -> str:
+    """How types of maps name what they hold: the element alone where it is a tensor."""
+    return kind.removeprefix("tensor(").removesuffix(")") if kind.startswith("tensor(") else kind
 
 
 def value(name: str, proto: Any, least: int) -> Value:

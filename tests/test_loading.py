@@ -167,7 +167,7 @@ def test_the_type_of_a_map():
     model = model_of([helper.make_node("Identity", ["x"], ["y"])])
     model.graph.output[0].type.map_type.key_type = TensorProto.INT64
     model.graph.output[0].type.map_type.value_type.tensor_type.elem_type = TensorProto.FLOAT
-    assert load(model, registry).outputs[0].type == "map(int64,tensor(float))"
+    assert load(model, registry).outputs[0].type == "map(int64, float)"
 
 
 def test_a_negative_size_is_an_unknown_one():

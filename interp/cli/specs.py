@@ -15,7 +15,7 @@ import numpy as np
 
 from interp.cli.arguments import low_high, nearest, sizes
 from interp.errors import InputError, UsageError
-from interp.types import DTYPE, ELEMENTS
+from interp.types import DTYPE, ELEMENTS, as_map
 
 Shape = tuple[int | None, ...] | None
 SHORT = {"f16": "float16", "f32": "float", "f64": "double", "bf16": "bfloat16", "float32": "float", "float64": "double",
@@ -131,7 +131,7 @@ def _random(dtype: np.dtype, shape: tuple[int, ...], settings: Settings, limits:
         return settings.rng.uniform(low, high, shape).astype(dtype)
 
 
-def _literal(text: str, value: Any, shape: Shape) -> np.ndarray:
+def _literal(text: str, value: Any, shape: Shape) -> Any:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
@@ -222,8 +222,10 @@ def _text(path: Path, value: Any, shape: Shape) -> np.ndarray:
     return converted(np.loadtxt(path, delimiter=delimiter, ndmin=2, comments="#").tolist(), value, shape)
 
 
-def converted(parsed: Any, value: Any, shape: Shape) -> np.ndarray:
+def converted(parsed: Any, value: Any, shape: Shape) -> Any:
     """Numbers without a type of their own, in that of the input; a value that does not fit there is an error."""
+    if "map(" in value.type:
+        return _mapped(parsed, value.type, value.name)
     dtype = dtype_of(value)
     try:
         given = np.array(parsed, object if dtype.kind == "O" else None)
@@ -236,6 +238,16 @@ def converted(parsed: Any, value: Any, shape: Shape) -> np.ndarray:
     elif given.dtype.kind not in "biuf" or dtype.kind in "iu" and (array.astype(given.dtype) != given).any():
         raise InputError(f"{value.name}: {parsed if given.size < 9 else 'some of these values'} cannot be {dtype.name}")
     return _fitted(array, shape)
+
+
+def _mapped(parsed: Any, kind: str, name: str) -> Any:
+    """A map, or a list of maps; JSON has strings for keys of any type."""
+    try:
+        if kind.startswith("seq("):
+            return [_mapped(item, kind[4:-1], name) for item in parsed]
+        return as_map(parsed if kind.startswith("map(string") else {int(k): v for k, v in parsed.items()}, kind)
+    except (ValueError, TypeError, AttributeError, KeyError) as problem:
+        raise InputError(f"{name}: {kind} is due; {problem}") from None
 
 
 def _fitted(array: np.ndarray, shape: Shape) -> np.ndarray:
