@@ -1,0 +1,1 @@
+"""Operators of ai.onnx.ml: classical machine learning."""
