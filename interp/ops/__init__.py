@@ -31,6 +31,7 @@ FAMILIES: tuple[str, ...] = (
     "microsoft.quantized_matmul",
     "microsoft.quantized_pool",
     "microsoft.recurrent",
+    "ml.linear",
     "ml.trees",
     "normalization",
     "order",

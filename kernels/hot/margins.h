@@ -1,0 +1,29 @@
+/* Products of rows with vectors, and the kernels of support vector machines, for every instruction set; all in double. */
+#ifndef INTERP_HOT_MARGINS_H
+#define INTERP_HOT_MARGINS_H
+#include <stddef.h>
+#include "hot/isa.h"
+
+enum Bend { BEND_LINEAR, BEND_POLY, BEND_RBF, BEND_SIGMOID };
+enum { TOGETHER = 4 }; /* rows that share the loads of a vector; also what widths are a multiple of */
+
+/* k[r * n + i]: the inner product of row r with vector i, or the square of their distance. */
+typedef void (*Produced)(const double *x, ptrdiff_t rows, const double *vectors, ptrdiff_t n, ptrdiff_t width, int distance,
+                         double *k);
+
+/* From inner products or squared distances to values of the kernel, in place. */
+typedef void (*Bent)(double *k, ptrdiff_t n, int bend, double gamma, double coef0, double degree);
+
+typedef double (*Dotted)(const double *a, const double *b, ptrdiff_t n);
+
+typedef struct MarginsLoops {
+    Produced produced;
+    Bent bent;
+    Dotted dotted;
+} MarginsLoops;
+
+extern const MarginsLoops margins_baseline;
+#if defined(__x86_64__)
+extern const MarginsLoops margins_avx2;
+#endif
+#endif
