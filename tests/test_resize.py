@@ -214,7 +214,7 @@ def test_scales_that_make_no_sense(scales):
         resized(drawn((4,)), scales=scales)
 
 
-@pytest.mark.parametrize("sizes", [[-1], [2**62], [2, 2], []])
+@pytest.mark.parametrize("sizes", [[-1], [2**62], [2**40 + 1], [2**31], [2, 2], []])
 def test_sizes_that_make_no_sense(sizes):
     with pytest.raises(interp.InterpError):
         resized(drawn((4,)), sizes=sizes)

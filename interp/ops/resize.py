@@ -23,6 +23,8 @@ MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "cubic"
 POLICIES = ("stretch", "not_larger", "not_smaller")
 DENOMINATORS = 4096  # of scales up to which a float32 is taken for the fraction that it stands for
 LONGEST = 1 << 40  # sizes beyond this are no tensor's
+KEPT = 1 << 14  # places of an axis, up to which its table is kept for the next one like it
+MOST_PLACES = 1 << 27  # in the table of an axis: more take memory without end
 
 
 # Sizes
@@ -165,8 +167,8 @@ def weighted(x: np.ndarray, n: int, scale: Fraction, how: Filter) -> tuple[np.nd
     curve, reach = (_cubic, 2) if how.mode == "cubic" else (_linear, 1)
     stretch = max(1 / scale, Fraction(1)) if how.antialias else Fraction(1)
     taps = 2 * int(-(-reach * stretch // 1))
-    if taps * len(x) > 1 << 31:
-        raise ValueError(f"{taps} places for each of {len(x)}")
+    if taps * len(x) > MOST_PLACES:
+        raise ValueError(f"{taps} places for each of {len(x)} are too many")
     low = np.floor(x)
     place = low + np.arange(1 - taps // 2, taps // 2 + 1)[:, None]
     weight = curve((place - x) / float(stretch), how.coefficient)
@@ -190,13 +192,19 @@ def quiet(index: np.ndarray, weight: np.ndarray) -> None:
         weight[t, at] = weight[most, at]
 
 
+def table(n: int, m: int, *how: Any) -> Any:
+    """The table that makes an axis of m places of one of n; None where it stays as it is. Small ones are kept."""
+    return (_table if m <= KEPT else _table.__wrapped__)(n, m, *how)
+
+
 @lru_cache(256)
-def table(n: int, m: int, scale: Fraction, transform: str, how: Filter, start: float = 0, end: float = 1) -> Any:
-    """The table that makes an axis of m places of one of n; None where it stays as it is."""
+def _table(n: int, m: int, scale: Fraction, transform: str, how: Filter, start: float = 0, end: float = 1) -> Any:
     if m == 0:
         return None
     if n == 0:
         raise ValueError(f"an axis without places cannot become one of {m}")
+    if m > MOST_PLACES:
+        raise ValueError(f"an axis cannot be resized to {m}; there may be {MOST_PLACES} places")
     x = positions(n, m, scale, transform, start, end)
     outside = np.zeros(m, bool)
     if transform == "tf_crop_and_resize":
