@@ -182,13 +182,15 @@ class Body:
 
     def model(self, feeds: list[Any]) -> Model:
         """The graph as planned for feeds like these."""
-        general = self.general if self.general is not None and self.general.accepts(feeds) else None
-        if general is not None and general.whole:
+        general = self.general
+        if general is not None and general.whole and general.accepts(feeds):
             return general
-        signature = tuple((type_of(f), getattr(f, "shape", None)) for f in feeds)
+        signature = tuple([(type_of(f), getattr(f, "shape", None)) for f in feeds])
         found = self.special.get(signature)
         if found is not None:
             return found
+        if general is not None and (general.whole or not general.accepts(feeds)):
+            general = None
         if general is not None and signature not in self.special:
             made: Model | None = None
         else:

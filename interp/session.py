@@ -5,12 +5,13 @@ import difflib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 import numpy as np
 
 from .call import call, duplicate
-from .dims import Dim
+from .dims import Dim, Size
 from .errors import InputError, RunError, UsageError
 from .graph import Graph, Value
 from .infer import declared
@@ -249,11 +250,17 @@ def misfit(value: Value, a: Any, sizes: dict[Dim, tuple[int, str]]) -> str:
         return ""
     if a.ndim != len(value.shape):
         return "the number of axes differs"
-    for axis, (d, n) in enumerate(zip(declared(value).shape or (), a.shape, strict=True)):
+    for axis, (d, n) in enumerate(zip(sizes_of(value), a.shape, strict=True)):
         due, where = sizes.setdefault(d, (n, value.name)) if isinstance(d, Dim) else (d, "")
         if due != n:
             return f"axis {axis} has {n}, not {due}" + (f", which is {d} in {where}" if where else "")
     return ""
+
+
+@lru_cache(1024)
+def sizes_of(value: Value) -> tuple[Size, ...]:
+    """The sizes that an input is due to have; unknown ones have names of their own."""
+    return declared(value).shape or ()
 
 
 def shown(thing: Any) -> str:
