@@ -123,7 +123,7 @@ class Plan:
             for i in (n.inputs[p] for p in n.op.inplace if n.outputs[0] and p < len(n.inputs) and n.inputs[p]):
                 root, mine = self._root(i), self._root(n.outputs[0])
                 alike = (self.facts[i].shape, self.facts[i].type) == (self.facts[mine].shape, self.facts[mine].type)
-                twice = any(v and v != i and self._root(v) == root for v in n.inputs)
+                twice = any(v and (v != i or q not in n.op.inplace) and self._root(v) == root for q, v in enumerate(n.inputs))
                 if alike and not twice and last[root] == k and root not in kept and root not in self.home:
                     self.within[mine], last[root] = root, last.get(mine, k)
                     if mine in self.home:

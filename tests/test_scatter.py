@@ -1,6 +1,7 @@
 """Elements and slices that indices name: from either end, out of range, twice, in every type, on one thread or two."""
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 
 import interp
@@ -168,6 +169,15 @@ def test_empty_ones_stay_as_they_are(shape, indices):
 def test_the_input_of_a_model_is_not_written():
     x = np.zeros(3, "f4")
     assert run("ScatterND", 18, x, ints([1]), np.ones(1, "f4")).tolist() == [0, 1, 0] and not x.any()
+
+
+@pytest.mark.parametrize("call", ["ScatterElements<reduction=\"add\">(y, at, y)", "ScatterND<reduction=\"add\">(y, tuples, y)"])
+def test_updates_that_are_the_data_as_well_are_not_written_over(call):
+    text = '<ir_version: 10, opset_import: ["": 18]> g (int64[3] x, int64[3] at, int64[3, 1] tuples) => (int64[3] z) ' \
+           '{ one = Constant<value_ints=[1]>() y = Mul(x, one) w = CALL z = Mul(w, one) }'
+    feeds = {"x": ints(1, 2, 3), "at": ints(1, 0, 0), "tuples": ints([1], [0], [0])}
+    session = interp.load(onnx.parser.parse_model(text.replace("CALL", call)), optimize=0)
+    assert session.run(None, feeds)[0].tolist() == [1 + 2 + 3, 2 + 1, 3]
 
 
 @pytest.mark.parametrize("shape, axis", [((700, 300), 0), ((700, 300), 1), ((40, 30, 200), 1)])
