@@ -1,6 +1,7 @@
 """Shapes asked for: 0, -1 and allowzero in Reshape, axes from either end, the ends of Slice, Expand to less, uneven parts."""
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 
 import interp
@@ -55,6 +56,22 @@ def test_odd_counts_of_four_bits(dtype, shape):
     assert np.array_equal(run("Reshape", 25, x, ints(-1)), x.ravel())
     assert np.array_equal(run("Pad", 25, x, ints(*[1] * 2 * len(shape))), np.pad(x, 1))
     assert np.array_equal(run("Identity", 25, x), x)
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2, ml_dtypes.float4_e2m1fn])
+@pytest.mark.parametrize("count", [1, 3, 5, 7])
+def test_odd_counts_that_a_model_holds(dtype, count):
+    """Packed in the file, the last byte half empty; each of its elements comes out on its own."""
+    x = np.arange(count).astype(dtype)
+    node = onnx.helper.make_node("Constant", [], ["c"], value=onnx.numpy_helper.from_array(x))
+    both = onnx.helper.make_node("Transpose", ["w"], ["t"]), onnx.helper.make_node("Reshape", ["c", "shape"], ["r"])
+    kind = onnx.helper.np_dtype_to_tensor_dtype(x.dtype)
+    graph = onnx.helper.make_graph(
+        [node, *both], "g", [], [onnx.helper.make_tensor_value_info(n, kind, None) for n in "tr"],
+        [onnx.numpy_helper.from_array(x, "w"), onnx.numpy_helper.from_array(ints(1, -1), "shape")])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 25)], ir_version=13)
+    t, r = interp.load(model).run(None, {})
+    assert t.dtype == r.dtype == np.dtype(dtype) and t.tolist() == x.tolist() and r.tolist() == [x.tolist()]
 
 
 @pytest.mark.parametrize("axes, due", [
