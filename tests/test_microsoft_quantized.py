@@ -111,6 +111,7 @@ def test_concat(axis, dtype, scales, within):
         shape[axis] += k
         parts += [drawn(shape, dtype, k), f(scale), np.array(k + 1, dtype)]
     same("QLinearConcat", [f(0.5), np.array(5, dtype), *parts], within, axis=axis)
+    assert ours("QLinearConcat", [f(0.5), np.array(5, np.int8), *parts], axis=axis).dtype == np.int8
 
 
 @pytest.mark.parametrize("dtype", BYTES)

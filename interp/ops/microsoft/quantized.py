@@ -5,6 +5,7 @@ Where its results depend on whether rounding comes before or after the zero poin
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,17 +115,22 @@ def q_linear_concat(Y_scale: np.ndarray, Y_zero_point: np.ndarray, *inputs: np.n
     """Arrays of bytes, each quantised anew by the scale and zero point of the result, end to end along an axis."""
     def joined(scale, zero, *inputs):
         parts = zip(inputs[::3], inputs[1::3], inputs[2::3], strict=True)
-        return np.concatenate([bytes_of(distance(*p) / one(scale), zero.dtype, one(zero)) for p in parts], axis)
+        return np.concatenate([translated(np.asarray, *p, scale, zero) for p in parts], axis)
     return later(joined, out, Y_scale, Y_zero_point, *inputs)
 
 
-def mapped(function: Callable[[np.ndarray], np.ndarray], out: np.ndarray, X: np.ndarray, *scaling: Some) -> Any:
-    """A function of every byte, by a table of all of them."""
-    def looked_up(x, x_scale, x_zero, y_scale, y_zero):
-        every = np.arange(256, dtype=np.uint8).view(x.dtype)
-        table = bytes_of(function(distance(every, x_scale, x_zero)) / one(y_scale), x.dtype, one(y_zero))
-        return table[x.view(np.uint8)]
-    return later(looked_up, out, X, *scaling)
+def translated(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray, x_scale: np.ndarray, x_zero: Some,
+               y_scale: np.ndarray, y_zero: Some) -> np.ndarray:
+    """A function of what bytes stand for, quantised: by a table of all bytes."""
+    every = np.arange(256, dtype=np.uint8).view(x.dtype)
+    dtype = x.dtype if y_zero is None else y_zero.dtype
+    table = bytes_of(function(distance(every, x_scale, x_zero)) / one(y_scale), dtype, one(y_zero))
+    return np.frombuffer(x.tobytes().translate(table.tobytes()), dtype).reshape(x.shape)
+
+
+def mapped(function: Callable[[np.ndarray], np.ndarray], out: np.ndarray, *arrays: Some) -> Any:
+    """A function of every byte, put off."""
+    return later(partial(translated, function), out, *arrays)
 
 
 @op("QLinearSigmoid", domain=DOMAIN, signature=UNARY, types={"T": BYTES}, shape=same)
