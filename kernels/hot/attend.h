@@ -67,10 +67,10 @@ static void OF(scores)(const OF(Rows) *q, ptrdiff_t rows, const OF(Rows) *k, ptr
     }
 }
 
-/* y, or what is in it and, the sums of the values that each row of `p` weighs. */
-static void OF(results)(const REAL *p, ptrdiff_t rows, const OF(Rows) *v, ptrdiff_t keys, ptrdiff_t size, bool packed, REAL *panels,
-                        OF(Epilogue) *e) {
-    OF(Factor) a = {p, ROWS * KEYS, KEYS, 1}, b = {panels, keys * COLUMNS, 1, COLUMNS};
+/* Adds to y the values of so many keys that each row of `p` weighs; `packed` is how many keys the panels have, or 0. */
+static void OF(results)(const REAL *p, ptrdiff_t rows, const OF(Rows) *v, ptrdiff_t keys, ptrdiff_t size, ptrdiff_t packed,
+                        REAL *panels, OF(Epilogue) *e) {
+    OF(Factor) a = {p, ROWS * KEYS, KEYS, 1}, b = {panels, (packed ? packed : keys) * COLUMNS, 1, COLUMNS};
     if (packed) {
         OF(block)(&a, &b, rows, size, keys, e);
         return;
@@ -163,9 +163,8 @@ static void OF(weigh)(const AttentionCall *call, ptrdiff_t mask_at, ptrdiff_t po
         bool started = room->most[row + i] > -(REAL)INFINITY;
         REAL shrinks = OF(powers)(s, keys, room->most + row + i, room->sum + row + i);
         REAL *y = e->y + i * e->y_row;
-        if (shrinks != 1)
-            for (ptrdiff_t d = 0; d < how->v_size; d++)
-                y[d] = started ? y[d] * shrinks : 0;
+        if (started && shrinks != 1)
+            _Pragma("GCC ivdep") for (ptrdiff_t d = 0; d < how->v_size; d++) y[d] *= shrinks;
     }
 }
 
@@ -173,9 +172,11 @@ static void OF(weigh)(const AttentionCall *call, ptrdiff_t mask_at, ptrdiff_t po
 static void OF(finish_rows)(const Attention *how, const OF(Room) *room, ptrdiff_t rows, REAL *y, ptrdiff_t y_row, void *out,
                             ptrdiff_t at) {
     for (ptrdiff_t i = 0; i < rows; i++) {
-        REAL *row = y + i * y_row, over = room->sum[i] == 0 ? 0 : 1 / room->sum[i];
-        for (ptrdiff_t d = 0; d < how->v_size; d++)
-            row[d] = room->sum[i] == 0 ? 0 : row[d] * over;
+        REAL *row = y + i * y_row, sum = room->sum[i], over = 1 / sum;
+        if (sum == 0)
+            memset(row, 0, (size_t)how->v_size * sizeof(REAL));
+        else
+            _Pragma("GCC ivdep") for (ptrdiff_t d = 0; d < how->v_size; d++) row[d] *= over;
         if (how->type == 2)
             float_row_to_half((const float *)(void *)row, (uint16_t *)out + at + i * how->y.row, how->v_size);
         else if (how->type == 3)
@@ -201,6 +202,7 @@ static void OF(item)(const AttentionCall *call, ptrdiff_t batch, ptrdiff_t head,
     OF(Epilogue) e = {how->type < 2 ? (REAL *)call->y + y_at : room.y, how->type < 2 ? how->y.row : how->v_size, NULL, 0, 0, 1, 0,
                       false};
     bool packed = rows > FEW;
+    ptrdiff_t at_once = how->right < 0 ? QUERIES : QUERIES / 2; /* smaller blocks leave more keys out that none of them sees */
     for (ptrdiff_t i = 0; i < rows; i++) {
         room.most[i] = -(REAL)INFINITY, room.sum[i] = 0;
         memset(e.y + i * e.y_row, 0, (size_t)how->v_size * sizeof(REAL));
@@ -223,14 +225,15 @@ static void OF(item)(const AttentionCall *call, ptrdiff_t batch, ptrdiff_t head,
             OF(pack)(v.at, v.row, 1, keys, how->v_size, room.v_panels);
         }
         for (ptrdiff_t i = 0, n; i < rows; i += n) {
-            n = lesser(QUERIES, rows - i);
-            if (OF(seen)(how, position + i + n - 1, all).to <= first || OF(seen)(how, position + i, all).from >= first + keys)
+            n = lesser(at_once, rows - i);
+            ptrdiff_t some_keys = lesser(keys, OF(seen)(how, position + i + n - 1, all).to - first);
+            if (some_keys <= 0 || OF(seen)(how, position + i, all).from >= first + keys)
                 continue;
             OF(Rows) some = {q.at + i * q.row, q.row};
             OF(Epilogue) part = OF(from)(&e, i, 0);
-            OF(scores)(&some, n, &k, keys, how->size, packed ? room.k_panels : NULL, (REAL)how->scale, room.scores);
-            OF(weigh)(call, mask_at + i * how->mask.row, position + i, all, n, first, keys, &room, i, &part);
-            OF(results)(room.scores, n, &v, keys, how->v_size, packed, room.v_panels, &part);
+            OF(scores)(&some, n, &k, some_keys, how->size, packed ? room.k_panels : NULL, (REAL)how->scale, room.scores);
+            OF(weigh)(call, mask_at + i * how->mask.row, position + i, all, n, first, some_keys, &room, i, &part);
+            OF(results)(room.scores, n, &v, some_keys, how->v_size, packed ? keys : 0, room.v_panels, &part);
         }
     }
     OF(finish_rows)(how, &room, rows, e.y, e.y_row, call->y, y_at);
