@@ -17,6 +17,7 @@ from .kernels.program import Program, Shelf
 from .plan import Plan, Settings
 from .types import type_of
 
+AGAIN = 32  # plans made for sizes that came twice, beyond which sizes are taken to change for good
 KEPT = 8  # programs, and plans made for one signature, that a part keeps for later runs
 
 
@@ -178,6 +179,7 @@ class Body:
         known = len(given) == len(graph.inputs) and not any(map(rankless, given))
         self.general = Model(graph, localised(given)[0], settings, tentative) if known else None
         self.special: OrderedDict[tuple, Model | None] = OrderedDict()  # None for what came once and was run as any other
+        self.again = 0  # plans made for sizes that came twice
         self.whole = self.general.whole if self.general else None
 
     def model(self, feeds: list[Any]) -> Model:
@@ -191,10 +193,12 @@ class Body:
             return found
         if general is not None and (general.whole or not general.accepts(feeds)):
             general = None
-        if general is not None and signature not in self.special:
-            made: Model | None = None
-        else:
+        made: Model | None = None
+        if general is None:
+            made = self._for(signature, None)
+        elif signature in self.special and self.again < AGAIN:
             made = self._for(signature, general)
+            self.again += 1
         self.special[signature] = made
         while len(self.special) > KEPT:
             self.special.popitem(last=False)

@@ -5,6 +5,7 @@ import pytest
 import interp
 from interp.branches import chosen
 from interp.infer import declared
+from interp.parts import AGAIN
 
 from .toys import agree, floats, session
 
@@ -31,6 +32,17 @@ def test_a_size_that_comes_again_is_planned_for_and_settles_its_branches():
     [bound] = [made for signature, made in s._body.special.items() if signature[0][1] == (3, 4)]
     assert {n.schema.name for n in bound.graph.nodes}.isdisjoint({"If", "Squeeze"})
     assert bound.whole.bind([floats(0, 3, 4)]).compiled
+
+
+def test_sizes_that_change_for_good_are_not_planned_for():
+    s = session(SQUEEZED)
+    for n in range(2, 2 * AGAIN):
+        for _ in range(2):
+            s.run(None, {"x": floats(n, n, 4)})
+    assert s._body.again == AGAIN and s._body.special[(("tensor(float)", (2 * AGAIN - 1, 4)),)] is None
+    x = floats(0, 7, 4)
+    for _ in range(3):
+        agree(s.run(None, {"x": x}), due(x), 1e-5)
 
 
 def test_a_branch_that_cannot_run_for_these_sizes_is_no_matter_where_it_is_not_taken():
