@@ -8,7 +8,7 @@ from .threads cimport Task, Team, share
 cdef extern from "hot/margins.h" nogil:
     cdef enum:
         BEND_RBF, TOGETHER
-    ctypedef void (*Produced)(const double* x, Py_ssize_t rows, const double* vectors, Py_ssize_t n, Py_ssize_t width,
+    ctypedef void (*Produced)(const double* x, Py_ssize_t rows, const double* vectors, Py_ssize_t lanes, Py_ssize_t features,
                               int distance, double* k) noexcept nogil
     ctypedef void (*Bent)(double* k, Py_ssize_t n, int bend, double gamma, double coef0, double degree) noexcept nogil
     ctypedef double (*Dotted)(const double* a, const double* b, Py_ssize_t n) noexcept nogil
@@ -18,20 +18,20 @@ cdef extern from "hot/margins.h" nogil:
         Dotted dotted
     const MarginsLoops* picked "PICKED(margins)"
 
-cdef extern from "scores.h" nogil:
+cdef extern from "hot/exponential_wide.h" nogil:
     double logistic(double x) noexcept nogil
 
 cdef const MarginsLoops* loops = picked
 cdef tuple KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 
 cdef struct Model:
-    const double* vectors    # n of them, each `width` wide: the features, and zeros
+    const double* vectors    # n of them, four side by side, and some of zeros up to `lanes`
     const double* shift      # added to the scores, or to the margins of pairs
     const double* coefficients  # one row of n for each class but one; NULL where the vectors are the classes' own
     const Py_ssize_t* ends   # of the vectors of each class
     const double* prob_a     # from margins to probabilities; NULL where there are none
     const double* prob_b
-    Py_ssize_t n, width, features, classes
+    Py_ssize_t n, lanes, features, classes
     int bend, one_class
     double gamma, coef0, degree
 
@@ -50,18 +50,19 @@ cdef class Machine:
     def __init__(self, const double[:, :] vectors, const double[::1] shift, const double[:, ::1] coefficients=None, ends=None,
                  str kernel="LINEAR", parameters=(0.0, 0.0, 0.0), probabilities=None, bint one_class=False):
         cdef Model* m = &self.model
-        cdef const double[:, ::1] wide
+        cdef const double[:, :, ::1] four
         cdef const double[::1] a, b
         cdef const Py_ssize_t[::1] last
         if kernel not in KERNELS:
             raise ValueError(f"kernel_type is {kernel}; it is one of {', '.join(KERNELS)}")
         m.n, m.features, m.bend, m.one_class = vectors.shape[0], vectors.shape[1], KERNELS.index(kernel), one_class
         m.gamma, m.coef0, m.degree = parameters
-        m.width = (m.features + TOGETHER - 1) // TOGETHER * TOGETHER
-        padded = np.zeros((max(m.n, 1), max(m.width, 1)))
-        padded[:m.n, :m.features] = vectors
-        wide = padded
-        m.vectors, m.shift = &wide[0, 0], &shift[0]
+        m.lanes = (m.n + TOGETHER - 1) // TOGETHER * TOGETHER
+        padded = np.zeros((m.lanes, m.features))
+        padded[:m.n] = vectors
+        packed = np.ascontiguousarray(padded.reshape(-1, TOGETHER, m.features).swapaxes(1, 2))
+        four = packed
+        m.vectors, m.shift = &four[0, 0, 0], &shift[0]
         m.classes = m.n
         if coefficients is not None:
             last = ends
@@ -78,7 +79,7 @@ cdef class Machine:
             if not (a.shape[0] >= self.margins and b.shape[0] >= self.margins and m.classes > 1 and coefficients is not None):
                 raise ValueError(f"{a.shape[0]} and {b.shape[0]} coefficients of probabilities for {self.margins} margins")
             m.prob_a, m.prob_b = &a[0], &b[0]
-        self.keep = (padded, shift, coefficients, ends, probabilities)
+        self.keep = (packed, shift, coefficients, ends, probabilities)
 
     @property
     def margins(self) -> int:
@@ -192,26 +193,25 @@ cdef int some_rows(const Call* call, Py_ssize_t begin, Py_ssize_t end, double* s
     cdef const How* how = call.how
     cdef const Model* m = &how.model
     cdef double* x = scratch
-    cdef double* k = scratch + TOGETHER * m.width
-    cdef double* room = k + TOGETHER * m.n
+    cdef double* k = scratch + TOGETHER * m.features
+    cdef double* room = k + TOGETHER * m.lanes
     cdef Py_ssize_t group, row, r, rows
-    memset(x, 0, TOGETHER * m.width * sizeof(double))
     for group in range(begin, end):
         row = group * TOGETHER
         rows = min(<Py_ssize_t> TOGETHER, how.outcome.rows - row)
         for r in range(rows):
-            read[double](call.at[0], how.code, (row + r) * m.features, m.features, x + r * m.width)
-        loops.produced(x, rows, m.vectors, m.n, m.width, m.bend == BEND_RBF, k)
-        loops.bent(k, rows * m.n, m.bend, m.gamma, m.coef0, m.degree)
+            read[double](call.at[0], how.code, (row + r) * m.features, m.features, x + r * m.features)
+        loops.produced(x, rows, m.vectors, m.lanes, m.features, m.bend == BEND_RBF, k)
+        loops.bent(k, rows * m.lanes, m.bend, m.gamma, m.coef0, m.degree)
         for r in range(rows):
-            scored(call, row + r, k + r * m.n, room)
+            scored(call, row + r, k + r * m.lanes, room)
     return OK
 
 
 cdef int all_rows(void** at, const How* how) noexcept nogil:
     cdef const Team* crew = team(at, 1 + (how.outcome.label_at != 0) + (how.outcome.score_at != 0))
     cdef Call call = Call(how, at)
-    cdef Py_ssize_t each = how.model.n * (how.model.width // 4 + 4) + 100
+    cdef Py_ssize_t each = how.model.n * (how.model.features // 4 + 4) + 100
     return share(crew, <Task> some_rows, &call, (how.outcome.rows + TOGETHER - 1) // TOGETHER, each * 2)
 
 
@@ -228,6 +228,6 @@ def scores(x, machine: Machine, rule, labels, y, z):
         raise ValueError(f"a rule for {rule.scores} scores where there are {m.scores}")
     how.outcome = outcome_of(rule, rows, c if m.model.coefficients != NULL and c > 1 else rule.classes, labels, y, z)
     room = max(c * (c - 1) // 2, c) + 2 + 2 * c * c + 3 * c + 8 if m.model.coefficients != NULL else c + 8
-    size = TOGETHER * (m.model.width + m.model.n) + room
+    size = TOGETHER * (m.model.features + m.model.lanes) + room
     arrays = tuple([a for a in (x, y, z) if a is not None])
     return bound(<Run> all_rows, arrays, &how, sizeof(how), 8 * size, (machine, labels))

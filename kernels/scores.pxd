@@ -2,13 +2,11 @@
 from libc.stdint cimport int64_t
 from .step cimport Element, real
 
-cdef extern from "scores.h" nogil:
+cdef extern from "hot/scores.h" nogil:
     ctypedef struct Verdict:
         int transform, second
         Py_ssize_t scores, positive
         double limit
-    Py_ssize_t winner(const Verdict* v, const double* s) noexcept nogil
-    Py_ssize_t finished(const Verdict* v, double* s) noexcept nogil
 
 cdef struct Outcome:
     Verdict verdict

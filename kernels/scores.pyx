@@ -2,10 +2,13 @@
 from libc.stdint cimport int32_t, int64_t
 from .step cimport DOUBLE, FLOAT, HALF, INT32, INT64, Element, code_of, half, narrow, real, widen
 
-cdef extern from "scores.h" nogil:
-    cdef enum:
-        ALONE, NEGATED, TRANSFORMS
+cdef extern from "hot/scores.h" nogil:
+    ctypedef Py_ssize_t (*Finished)(const Verdict* v, double* s) noexcept nogil
+    ctypedef struct ScoresLoops:
+        Finished finished
+    const ScoresLoops* picked "PICKED(scores)"
 
+cdef const ScoresLoops* loops = picked
 cdef tuple TRANSFORM_NAMES = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
@@ -60,23 +63,40 @@ cdef Outcome outcome_of(rule, Py_ssize_t rows, Py_ssize_t classes, labels, y, z)
     return o
 
 
+cdef Py_ssize_t winner(const Verdict* v, const double* s) noexcept nogil:
+    """The class that wins, by raw scores; the first of equal ones."""
+    cdef Py_ssize_t i, best = 0
+    if v.positive >= 0:
+        return s[v.positive] > v.limit
+    for i in range(1, v.scores):
+        if s[i] > s[best]:
+            best = i
+    return best
+
+
 cdef void settle(const Outcome* o, Py_ssize_t row, double* s, Py_ssize_t best, void** at) noexcept nogil:
     """Write a row's label and scores. ``s`` has room for two and is changed; ``best`` wins, or by the scores where it is -1."""
-    cdef Py_ssize_t i, first = row * o.width
-    cdef float single
     if o.label_at:
         (<int64_t*> at[o.label_at])[row] = o.labels[best if best >= 0 else winner(&o.verdict, s)]
-    if not o.score_at:
-        return
-    finished(&o.verdict, s)
-    for i in range(o.width):
-        if o.code == DOUBLE:
-            (<double*> at[o.score_at])[first + i] = s[i]
-        elif o.code == FLOAT:
-            (<float*> at[o.score_at])[first + i] = <float> s[i]
-        else:
+    if o.score_at:
+        loops.finished(&o.verdict, s)
+        write(s, o.width, at[o.score_at], row * o.width, o.code)
+
+
+cdef void write(const double* s, Py_ssize_t n, void* z, Py_ssize_t first, Element code) noexcept nogil:
+    """Scores as elements of the output's type."""
+    cdef Py_ssize_t i
+    cdef float single
+    if code == DOUBLE:
+        for i in range(n):
+            (<double*> z)[first + i] = s[i]
+    elif code == FLOAT:
+        for i in range(n):
+            (<float*> z)[first + i] = <float> s[i]
+    else:
+        for i in range(n):
             single = <float> s[i]
-            narrow[half](&single, <half*> at[o.score_at] + first + i, 1)
+            narrow[half](&single, <half*> z + first + i, 1)
 
 
 cdef Element rows_of(x, Py_ssize_t* rows, Py_ssize_t* columns) except *:

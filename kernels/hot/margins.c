@@ -1,69 +1,45 @@
 /* Products of rows with vectors, and the kernels of support vector machines. */
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
+#include "hot/exponential_wide.h"
 #include "hot/margins.h"
 
 typedef double four __attribute__((vector_size(32), aligned(8)));
 
-static inline double sum(four v) {
-    return (v[0] + v[1]) + (v[2] + v[3]);
-}
-
-static inline __attribute__((always_inline)) void rows_with(const double *x, int rows, const double *vectors, ptrdiff_t n,
-                                                            ptrdiff_t width, int distance, double *k) {
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const double *s = vectors + i * width;
-        four total[TOGETHER] = {{0}};
-        for (ptrdiff_t f = 0; f < width; f += 4)
+/* Each lane has a vector of its own: element f of vector 4 b + i stands at [b][f][i]. */
+static inline __attribute__((always_inline)) void blocks_with(const double *x, int rows, const double *vectors, int blocks,
+                                                              ptrdiff_t features, int distance, double *k, ptrdiff_t lanes) {
+    four total[2][TOGETHER] = {{{0}}};
+    for (ptrdiff_t f = 0; f < features; f++)
+        for (int b = 0; b < blocks; b++) {
+            four v = *(const four *)(vectors + (b * features + f) * 4);
             for (int r = 0; r < rows; r++) {
-                four a = *(const four *)(x + r * width + f), b = *(const four *)(s + f);
-                total[r] += distance ? (a - b) * (a - b) : a * b;
+                four d = distance ? x[r * features + f] - v : v * x[r * features + f];
+                total[b][r] += distance ? d * d : d;
             }
+        }
+    for (int b = 0; b < blocks; b++)
         for (int r = 0; r < rows; r++)
-            k[r * n + i] = sum(total[r]);
-    }
+            *(four *)(k + r * lanes + b * 4) = total[b][r];
 }
 
-static void produced(const double *x, ptrdiff_t rows, const double *vectors, ptrdiff_t n, ptrdiff_t width, int distance,
+static inline __attribute__((always_inline)) void rows_with(const double *x, int rows, const double *vectors, ptrdiff_t lanes,
+                                                            ptrdiff_t features, int distance, double *k) {
+    ptrdiff_t i = 0;
+    for (; i + 8 <= lanes; i += 8)
+        blocks_with(x, rows, vectors + i * features, 2, features, distance, k + i, lanes);
+    for (; i < lanes; i += 4)
+        blocks_with(x, rows, vectors + i * features, 1, features, distance, k + i, lanes);
+}
+
+static void produced(const double *x, ptrdiff_t rows, const double *vectors, ptrdiff_t lanes, ptrdiff_t features, int distance,
                      double *k) {
     if (rows == TOGETHER && distance)
-        rows_with(x, TOGETHER, vectors, n, width, 1, k);
+        rows_with(x, TOGETHER, vectors, lanes, features, 1, k);
     else if (rows == TOGETHER)
-        rows_with(x, TOGETHER, vectors, n, width, 0, k);
+        rows_with(x, TOGETHER, vectors, lanes, features, 0, k);
     else
         for (ptrdiff_t r = 0; r < rows; r++)
-            rows_with(x + r * width, 1, vectors, n, width, distance, k + r * n);
-}
-
-/* e^x within a few units in the last place, as a polynomial that compilers turn into vectors. */
-static inline double exponential(double x) {
-    const double magic = 6755399441055744.0; /* adding it rounds to a whole number */
-    double c = x < -708.0 ? -708.0 : x, shifted, n, r, p, power;
-    int64_t bits, whole;
-    c = c > 709.0 ? 709.0 : c;
-    shifted = c * 1.4426950408889634 + magic;
-    n = shifted - magic;
-    r = c - n * 0.693147180369123816490;
-    r = r - n * 1.90821492927058770002e-10;
-    p = 1.0 / 479001600;
-    p = p * r + 1.0 / 39916800;
-    p = p * r + 1.0 / 3628800;
-    p = p * r + 1.0 / 362880;
-    p = p * r + 1.0 / 40320;
-    p = p * r + 1.0 / 5040;
-    p = p * r + 1.0 / 720;
-    p = p * r + 1.0 / 120;
-    p = p * r + 1.0 / 24;
-    p = p * r + 1.0 / 6;
-    p = p * r + 0.5;
-    p = p * (r * r) + r + 1;
-    memcpy(&whole, &shifted, 8);
-    memcpy(&bits, &magic, 8);
-    bits = (int64_t)((uint64_t)(whole - bits + 1023) << 52);
-    memcpy(&power, &bits, 8);
-    p = x < -708.0 ? 0 : p * power;
-    return x > 709.0 ? INFINITY : p;
+            rows_with(x + r * features, 1, vectors, lanes, features, distance, k + r * lanes);
 }
 
 static inline double raised(double x, double degree) {
@@ -90,7 +66,7 @@ static double dotted(const double *a, const double *b, ptrdiff_t n) {
         total += *(const four *)(a + i) * *(const four *)(b + i);
     for (; i < n; i++)
         rest += a[i] * b[i];
-    return sum(total) + rest;
+    return (total[0] + total[1]) + (total[2] + total[3]) + rest;
 }
 
 const MarginsLoops LOOPS(margins) = {produced, bent, dotted};

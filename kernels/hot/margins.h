@@ -5,10 +5,11 @@
 #include "hot/isa.h"
 
 enum Bend { BEND_LINEAR, BEND_POLY, BEND_RBF, BEND_SIGMOID };
-enum { TOGETHER = 4 }; /* rows that share the loads of a vector; also what widths are a multiple of */
+enum { TOGETHER = 4 }; /* rows that share the loads of vectors; also how many of these stand side by side */
 
-/* k[r * n + i]: the inner product of row r with vector i, or the square of their distance. */
-typedef void (*Produced)(const double *x, ptrdiff_t rows, const double *vectors, ptrdiff_t n, ptrdiff_t width, int distance,
+/* k[r * lanes + i]: the inner product of row r with vector i, or the square of their distance. Element f of vector i stands at
+   [i / 4][f][i % 4], and `lanes` is their number, rounded up to whole fours. */
+typedef void (*Produced)(const double *x, ptrdiff_t rows, const double *vectors, ptrdiff_t lanes, ptrdiff_t features, int distance,
                          double *k);
 
 /* From inner products or squared distances to values of the kernel, in place. */
