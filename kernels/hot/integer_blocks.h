@@ -4,6 +4,7 @@
 typedef struct {
     int16_t *rows, *panels, *ones;
     int32_t *row_sums;
+    double *row_scales; /* where columns have none */
     Inside *inside;
     ptrdiff_t row_block, column_block; /* of which item, with the batch; -1 for none */
 } Room;
@@ -43,6 +44,8 @@ static ptrdiff_t laid_out(const Integers *how, char *scratch, Room *room) {
     used += aligned(2 * columns * depth);
     room->row_sums = (int32_t *)(scratch + used);
     used += aligned(4 * most_rows(how));
+    room->row_scales = (double *)(scratch + used);
+    used += aligned(8 * most_rows(how));
     room->ones = (int16_t *)(scratch + used);
     used += how->a_rows ? aligned(2 * depth) : 0;
     room->inside = (Inside *)(scratch + used);
@@ -113,25 +116,25 @@ static void add_bias(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptr
             sum[l] = (int32_t)((uint32_t)sum[l] + (uint32_t)*bias);
 }
 
+/* What the sums of a row are worth, where columns have no scales of their own. */
+static double scale_of(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i) {
+    double left = call->a_scale[first_of(&call->how->a_scale, batch, i)], below = call->y_scale ? *call->y_scale : 1;
+    return left * call->b_scale[first_of(&call->how->b_scale, batch, 0)] / below;
+}
+
 static void scales_of(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n, double *scale) {
-    const Integers *how = call->how;
-    double left = call->a_scale[first_of(&how->a_scale, batch, i)], below = call->y_scale ? *call->y_scale : 1;
-    const float *right = call->b_scale + first_of(&how->b_scale, batch, j);
-    double one = left * *right / below;
-    if (how->b_scale.along)
-        for (ptrdiff_t l = 0; l < n; l++)
-            scale[l] = left * right[l] / below;
-    else
-        for (int l = 0; l < COLUMNS; l++)
-            scale[l] = one;
+    double left = call->a_scale[first_of(&call->how->a_scale, batch, i)], below = call->y_scale ? *call->y_scale : 1;
+    const float *right = call->b_scale + first_of(&call->how->b_scale, batch, j);
+    for (ptrdiff_t l = 0; l < n; l++)
+        scale[l] = left * right[l] / below;
 }
 
 /* The byte nearest to each sum times its scale, half to even, plus the zero point. NaN becomes the lowest. */
-ALWAYS void to_bytes(const int32_t *sum, const double *scale, ptrdiff_t n, int zero, int least, int most, uint8_t *y) {
+ALWAYS void to_bytes(const int32_t *sum, const double *scale, bool each, ptrdiff_t n, int zero, int least, int most, uint8_t *y) {
     const double whole = 0x1.8p52; /* beyond which a double has no fraction */
     int32_t near[COLUMNS]; /* two loops: one over doubles and bytes would be compiled for half a vector */
     for (ptrdiff_t l = 0; l < n; l++) {
-        double v = sum[l] * scale[l];
+        double v = sum[l] * scale[each ? l : 0];
         v = v > least - zero ? v : least - zero;
         v = v < most - zero ? v : most - zero;
         near[l] = (int32_t)(v + whole - whole) + zero;
@@ -140,35 +143,32 @@ ALWAYS void to_bytes(const int32_t *sum, const double *scale, ptrdiff_t n, int z
         y[l] = (uint8_t)near[l];
 }
 
-static void to_floats(const int32_t *sum, const double *scale, ptrdiff_t n, const float *bias, ptrdiff_t across, float *y) {
+static void to_floats(const int32_t *sum, const double *scale, bool each, ptrdiff_t n, const float *bias, ptrdiff_t across,
+                      float *y) {
     for (ptrdiff_t l = 0; l < n; l++)
-        y[l] = (float)(sum[l] * scale[l] + (bias ? bias[l * across] : 0));
+        y[l] = (float)(sum[l] * scale[each ? l : 0] + (bias ? bias[l * across] : 0));
 }
 
-/* One row of a tile's sums, at row i and column j of the result. */
+/* One row of a tile's sums, at row i and column j of the result, with a scale for the row or for each column. */
 static void finish(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n, const int32_t *sum,
-                   double *scale, bool again) {
+                   const double *scale) {
     const Integers *how = call->how;
     ptrdiff_t at = (batch * how->m + i) * how->n + j;
-    if (how->result == SUMS) {
-        memcpy((int32_t *)call->y + at, sum, n * sizeof *sum);
-        return;
-    }
-    if (again)
-        scales_of(call, batch, i, j, n, scale);
-    if (how->result == FLOATS) {
-        const float *bias = call->bias;
-        to_floats(sum, scale, n, bias ? bias + first_of(&how->bias, batch, i) + j * how->bias_across : NULL, how->bias_across,
-                  (float *)call->y + at);
-        return;
-    }
-    uint8_t *y = (uint8_t *)call->y + at;
-    bool is_signed = how->result == SIGNED_BYTES;
+    bool each = how->b_scale.along, is_signed = how->result == SIGNED_BYTES;
     int zero = call->y_zero ? byte_at(call->y_zero, is_signed) : 0, least = is_signed ? -128 : 0;
-    if (n == COLUMNS)
-        to_bytes(sum, scale, COLUMNS, zero, least, least + 255, y);
+    uint8_t *y = (uint8_t *)call->y + at;
+    if (how->result == SUMS)
+        memcpy((int32_t *)call->y + at, sum, n * sizeof *sum);
+    else if (how->result == FLOATS) {
+        const float *bias = call->bias;
+        to_floats(sum, scale, each, n, bias ? bias + first_of(&how->bias, batch, i) + j * how->bias_across : NULL,
+                  how->bias_across, (float *)call->y + at);
+    } else if (n == COLUMNS && !each)
+        to_bytes(sum, scale, false, COLUMNS, zero, least, least + 255, y);
+    else if (n == COLUMNS)
+        to_bytes(sum, scale, true, COLUMNS, zero, least, least + 255, y);
     else
-        to_bytes(sum, scale, n, zero, least, least + 255, y);
+        to_bytes(sum, scale, each, n, zero, least, least + 255, y);
 }
 
 static void block(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdiff_t rows, ptrdiff_t j, ptrdiff_t n,
@@ -187,7 +187,9 @@ static void block(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdif
         for (ptrdiff_t s = 0; s < some; s++) {
             set_right(call, batch, i + r + s, room->row_sums[r + s], *other, sum[s]);
             add_bias(call, batch, i + r + s, j, n, sum[s]);
-            finish(call, batch, i + r + s, j, n, sum[s], scale, how->a_scale.along || r + s == 0);
+            if (how->b_scale.along && (how->a_scale.along || r + s == 0))
+                scales_of(call, batch, i + r + s, j, n, scale);
+            finish(call, batch, i + r + s, j, n, sum[s], how->b_scale.along ? scale : room->row_scales + r + s);
         }
     }
 }
@@ -221,6 +223,9 @@ static int items(const void *args, ptrdiff_t begin, ptrdiff_t end, void *scratch
             take_rows(call, batch, i, rows, &room);
         if (!how->b_panels && room.column_block != batch * call->column_blocks + column)
             take_columns(call, batch, j, columns, &room);
+        if (call->a_scale && room.row_block != batch * call->row_blocks + row)
+            for (ptrdiff_t r = 0; r < rows; r++)
+                room.row_scales[r] = scale_of(call, batch, i + r);
         room.row_block = batch * call->row_blocks + row;
         room.column_block = batch * call->column_blocks + column;
         const int16_t *a = how->a_rows ? how->a_rows + how->a_at[batch] + i * depth : room.rows;

@@ -38,14 +38,14 @@ static int plane_rows(const void *args, ptrdiff_t begin, ptrdiff_t end, void *sc
     const Integers *how = call->how;
     ptrdiff_t rows = how->window.out[0] * how->window.out[1], width = how->window.out[2];
     int32_t *sum = scratch;
-    double scale[COLUMNS];
     for (ptrdiff_t item = begin; item < end; item++) {
         ptrdiff_t row = item % rows, channel = item / rows % how->m, batch = item / rows / how->m;
+        double scale = call->a_scale ? scale_of(call, batch, channel) : 0;
         plane_row(call, batch, channel, row, (uint32_t *)sum);
         for (ptrdiff_t p = 0; p < width; p += COLUMNS) {
             ptrdiff_t n = lesser(COLUMNS, width - p);
             add_bias(call, batch, channel, row * width + p, n, sum + p);
-            finish(call, batch, channel, row * width + p, n, sum + p, scale, true);
+            finish(call, batch, channel, row * width + p, n, sum + p, &scale);
         }
     }
     return 0;
