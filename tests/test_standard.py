@@ -22,6 +22,11 @@ def test_the_triples_are_those_of_the_issue():
     assert sum(t.constraint == FIRST[t.domain, t.op, t.version] for t in TRIPLES) == 7319
 
 
+def test_every_operator_has_a_maker():
+    assert sorted({(t.domain, t.op) for t in TRIPLES} - MAKERS.keys()) == []
+    assert sum(len(group) for _, group in GROUPS) == len(TRIPLES)
+
+
 def later_as_constants(node):
     """The same model with all inputs but the first as initializers, which are known while it is bound; None if there are none."""
     model = onnx.ModelProto()

@@ -104,7 +104,7 @@ def names(types: Iterable[str]) -> list[str]:
 def kernel(op: Op) -> str:
     if op.view is not None:
         return "view"
-    return "compiled step" if "out" in op.wants else "Python"
+    return "step" if "out" in op.wants else "Python"
 
 
 def source(op: Op) -> str:
@@ -152,7 +152,8 @@ def markdown(rows: list[Row]) -> Iterator[str]:
     yield "# Operators"
     yield ""
     yield "Made by `interp ops --markdown`. Versions are those of the operator's schema; types are those of its first type"
-    yield "constraint in the newest version. What runs as Python is NumPy or a step that the interpreter takes part in."
+    yield "constraint in the newest version. A step fills buffers that are planned ahead, in a compiled loop where the family has"
+    yield "one for the type; what runs as Python makes its results anew."
     for domain in dict.fromkeys(r.domain for r in rows):
         mine = [r for r in rows if r.domain == domain]
         yield ""

@@ -101,7 +101,7 @@ def _parts_of(x: Fact, split: Fact | None = None, *, axis: int, keepdims: int) -
     at = axis_of(axis, len(shape))
     if split is None:
         return [Fact(f"seq({x.type})", (*shape[:at], *((1,) if keepdims else ()), *shape[at + 1:]))]
-    if not sizes or len(set(sizes)) > 1 or not split.shape and shape[at] % sizes[0] != 0:
+    if not sizes or min(sizes) < 1 or len(set(sizes)) > 1 or not split.shape and shape[at] % sizes[0] != 0:
         return [Fact(f"seq({x.type})")]
     return [Fact(f"seq({x.type})", (*shape[:at], sizes[0], *shape[at + 1:]))]
 
