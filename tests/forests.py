@@ -44,6 +44,9 @@ def votes(attributes, x, kind="target"):
     tracks = a.get("nodes_missing_value_tracks_true") or [0] * len(at)
     limits = a.get("nodes_values") or a["nodes_values_as_tensor"]
     weights = a.get(f"{kind}_weights") or a[f"{kind}_weights_as_tensor"]
+    leaves = {}
+    for t, n, s, w in zip(a[f"{kind}_treeids"], a[f"{kind}_nodeids"], a[f"{kind}_ids"], weights, strict=True):
+        leaves.setdefault((t, n), []).append((s, w))
     found = []
     for row in x:
         reached = []
@@ -53,9 +56,7 @@ def votes(attributes, x, kind="target"):
                 limit = np.float32(limits[i]) if "nodes_values" in a else limits[i]
                 yes = follows(a["nodes_modes"][i], row[a["nodes_featureids"][i]], limit, tracks[i])
                 i = at[tree, a["nodes_truenodeids" if yes else "nodes_falsenodeids"][i]]
-            here = tree, a["nodes_nodeids"][i]
-            reached.append([(s, w) for *key, s, w in zip(a[f"{kind}_treeids"], a[f"{kind}_nodeids"], a[f"{kind}_ids"], weights,
-                                                         strict=True) if tuple(key) == here])
+            reached.append(leaves.get((tree, a["nodes_nodeids"][i]), []))
         found.append(reached)
     return found
 

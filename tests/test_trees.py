@@ -382,12 +382,11 @@ def test_classifiers_that_lie_are_refused(changes, said):
 
 def test_a_tree_as_deep_as_it_has_nodes_ends():
     n = 5000
-    inner = list(range(0, n, 2))
     attributes = dict(
         nodes_treeids=[0] * (n + 1),
         nodes_nodeids=list(range(n + 1)),
         nodes_featureids=[0] * (n + 1),
-        nodes_modes=["BRANCH_GT" if i in set(inner) and i < n else "LEAF" for i in range(n + 1)],
+        nodes_modes=["BRANCH_GT" if i % 2 == 0 and i < n else "LEAF" for i in range(n + 1)],
         nodes_values=[float(i) for i in range(n + 1)],
         nodes_truenodeids=[i + 2 if i % 2 == 0 and i < n else 0 for i in range(n + 1)],
         nodes_falsenodeids=[i + 1 if i % 2 == 0 and i < n else 0 for i in range(n + 1)],
