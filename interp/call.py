@@ -71,6 +71,21 @@ def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Co
     return [apart(m, arrays) for m in results(made, len(node.outputs))]
 
 
+def settled(node: Node, attributes: dict[str, Any], constant: Constant) -> Callable[[Arrays], list[Any]]:
+    """Calls of a node whose types are settled and whose results no buffer can hold: they need no second look."""
+    given = extras(node, constant)
+
+    def called(arrays: Arrays) -> list[Any]:
+        if "out" in node.op.wants:
+            arrays = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in arrays]
+            made = node.op.run(*arrays, **attributes, **given, out=None)(1)
+        else:
+            made = node.op.run(*arrays, **attributes, **given)
+        return [apart(m, arrays) for m in results(made, len(node.outputs))]
+
+    return called
+
+
 def apart(made: Any, arrays: Arrays) -> Any:
     """A result; a sequence keeps nothing of the arrays that it was made of, because they may be written again."""
     if not isinstance(made, list):

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .call import call, duplicate, extras, results
+from .call import call, duplicate, extras, results, settled
 from .dims import Dim, Fact, number
 from .errors import InterpError, RunError
 from .graph import Node
@@ -152,12 +152,21 @@ class Plan:
         """From arrays and ``out`` to a step: the function's own, or its call put off."""
         attributes = {**node.attributes, **bodies}
         if any(v in self.cells for v in [*node.inputs, *node.outputs]):
+            if self._is_settled(node):
+                return partial(put_off, settled(node, attributes, self.settings.constant))
             return partial(put_off, partial(call, node, attributes=attributes, constant=self.settings.constant))
         given = extras(node, self.settings.constant)
         if "out" not in node.op.wants:
             return partial(put_off, lambda arrays: results(node.op.run(*arrays, **attributes, **given), len(node.outputs)))
         several = node.schema.several
         return lambda arrays, outs: node.op.run(*arrays, **attributes, **given, out=outs if several else outs[0])
+
+    def _is_settled(self, node: Node) -> bool:
+        """Whether strings and maps are all that keeps a node from being bound: then inference has seen its types."""
+        kinds = [self.facts[v].type for v in [*node.inputs, *node.outputs] if v]
+        to_buffers = "out" in node.op.wants and not any(self.facts[v].type == "tensor(string)" for v in node.outputs if v)
+        return (not node.bodies and node.op.view is None and not to_buffers and "" not in node.inputs
+                and all(k in DTYPE or k.removeprefix("seq(").startswith("map(") and "?" not in k for k in kinds))
 
     def sizes(self, shapes: Sequence[tuple[int, ...] | None]) -> dict[str, int] | str:
         """The numbers of the named sizes, given the shapes of the inputs; or what contradicts the facts."""
