@@ -59,6 +59,7 @@ ACTIVATION = {name: k for k, name in enumerate((
 cdef enum:
     AT_ONCE = 48  # rows of gates, steps times items, that one product works out: they stay in the second-level cache
     ARRAYS = 11   # that a layer may have
+    TOGETHER = 256  # items of a batch, at the most, whose steps are worked out together
 
 
 class Packed:
@@ -120,9 +121,9 @@ cdef int run(real** arrays, const Layer* how) noexcept nogil:
         for i in range(layer.batch):
             if not 0 <= call.lengths[i] <= layer.steps:
                 return OUT_OF_RANGE
-    if layer.batch == 0:
-        return OK
-    call.blocks = max(1, min(layer.batch, crew.threads // layer.directions))
+    if layer.batch == 0 or layer.hidden == 0 or layer.steps == 0 and call.last_h == NULL and call.last_c == NULL:
+        return OK  # nothing to fill, however large the other sizes are
+    call.blocks = max((layer.batch + TOGETHER - 1) // TOGETHER, min(layer.batch, crew.threads // layer.directions))
     call.rows = (layer.batch + call.blocks - 1) // call.blocks
     call.blocks = (layer.batch + call.rows - 1) // call.rows
     cost = layer.steps * call.rows * layer.gates * layer.hidden * (layer.inputs + layer.hidden + 16) // 10
@@ -201,11 +202,11 @@ cdef Step laid(Layer how, x, w, r, list others):
         if sum(r.each) != to.r_each or r.each[0] != to.r_first:
             raise ValueError("recurrent weights packed for another cell")
         to.r_panels = cnp.PyArray_DATA(panels)
-    to.room = max(to.batch, min(AT_ONCE, to.steps * to.batch), 1)
-    total = to.gates * to.hidden * (1 + int(to.batch) + to.room) + 3 * int(to.batch) * to.hidden + to.w_each + to.r_each
-    if total >= 2**43:
-        raise MemoryError(f"a layer of {to.batch} x {to.hidden} units")
-    scratch = recurrent_scratch(to, to.batch) * x.itemsize
+    together = min(to.batch, TOGETHER)
+    to.room = max(together, min(AT_ONCE, to.steps * to.batch), 1)
+    if int(to.hidden) * to.gates * (together + to.room + 4) + to.w_each + to.r_each >= 2**43:
+        raise MemoryError(f"a layer of {to.hidden} units")
+    scratch = recurrent_scratch(to, together) * x.itemsize
     if x.dtype == np.float32:
         return bound(<Run> run[float], tuple(arrays), &how, sizeof(how), scratch, (w, r))
     if x.dtype == np.float64:

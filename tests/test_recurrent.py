@@ -58,7 +58,8 @@ def close(made, expected, tolerance=SCALE):
 
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("sizes", [(1, 1, 3, 1), (5, 1, 7, 13), (3, 4, 2, 16), (50, 3, 1, 17), (7, 1, 300, 130), (2, 70, 5, 64),
-                                   (1, 1, 128, 128)])
+                                   (1, 1, 128, 128),
+                                   (2, 520, 3, 5)])
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 def test_sizes(cell, sizes, direction):
     given = arrays(cell, *sizes, 2 if direction == "bidirectional" else 1)
@@ -189,6 +190,14 @@ def test_the_same_bits_on_any_number_of_threads(cell, threads):
 def test_nothing_of_something(cell, steps, batch, inputs):
     given = arrays(cell, steps, batch, inputs, 4)
     close(run(cell, given), due(cell, given))
+
+
+@pytest.mark.parametrize("steps, inputs, hidden", [(0, 3, 4), (5, 0, 0)])
+def test_a_gigantic_batch_of_nothing_takes_neither_time_nor_memory(steps, inputs, hidden):
+    given = arrays("LSTM", 0, 1, inputs, hidden, absent=("initial_h", "initial_c", "P"))
+    given["X"] = np.zeros((steps, 2**40, inputs), np.float32)
+    y, = run("LSTM", given, outputs=["Y"])
+    assert y.shape == (steps, 1, 2**40, hidden)
 
 
 def test_nan_stays_in_its_item():
