@@ -7,7 +7,7 @@ import onnx.reference
 import pytest
 
 import interp
-from interp.dims import Fact, named
+from interp.dims import Fact, named, number
 from interp.kernels import layout
 from interp.ops import standard
 from interp.schema import schema
@@ -128,6 +128,19 @@ def test_slices_of_named_sizes():
     assert rule("Slice", 13, x, known(0), known(n), known(0)) == [(n, 8)]
     [(rest, _)] = rule("Slice", 13, x, known(1), known(ENDLESS), known(0))
     assert str(rest) == str(rule("Slice", 13, x, known(1), known(2**31 - 1), known(0))[0][0]) and "N" in str(rest)
+
+
+@pytest.mark.parametrize("step", [1, 2, -1, -3])
+@pytest.mark.parametrize("start, end", [(-1, ENDLESS), (-2, 1), (0, -1), (ENDLESS, -3), (-3, -1), (-1, -ENDLESS), (2, -4)])
+def test_slices_from_sizes_that_may_be_negative(start, end, step):
+    """`x[n - 1:]` starts in front where n is 0: a position is what it comes to, whatever its sign."""
+    n = named("N")
+    given = [v if abs(v) == ENDLESS else n + v for v in (start, end)]
+    [(count,)] = rule("Slice", 13, Fact("tensor(float)", (n,)), known(given[0]), known(given[1]), known(0), known(step))
+    for size in range(7):
+        at = [v if abs(v) == ENDLESS else size + v for v in (start, end)]
+        [(due,)] = rule("Slice", 13, Fact("tensor(float)", (size,)), known(at[0]), known(at[1]), known(0), known(step))
+        assert number(count, {"N": size}) == due, size
 
 
 # Views

@@ -81,6 +81,16 @@ def test_axes_of_size_one_go(axes, due):
     assert run("Squeeze", 13, *((x,) if axes is None else (x, axes))).shape == due
 
 
+@pytest.mark.parametrize("shape, due", [((1, 3), (3,)), ((3, 1), (3,)), ((1, 1), ()), ((2, 3), (2, 3)), ((1, 0), (0,))])
+def test_which_sizes_are_one_only_a_run_tells(shape, due):
+    text = '<ir_version: 10, opset_import: ["": 18]> g (float[a, b] x) => (float y) { s = Squeeze(x) y = Neg(s) }'
+    session = interp.load(onnx.parser.parse_model(text))
+    x = np.arange(np.prod(shape), dtype="f4").reshape(shape)
+    y = session.run(None, {"x": x})[0]
+    assert y.shape == due and np.array_equal(y, -x.reshape(due))
+    assert session.run(None, {"x": np.ones((4, 1), "f4")})[0].shape == (4,)
+
+
 @pytest.mark.parametrize("axes", [ints(1), ints(4), ints(-5), ints(0, 0), ints(0, -4)])
 def test_axes_that_cannot_go(axes):
     with pytest.raises(interp.InterpError, match="Squeeze.*ax"):

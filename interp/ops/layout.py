@@ -85,12 +85,10 @@ def transpose(data, *, perm, out):
 # Slices
 
 
-def _bounds(size: Size, start: Size, end: Size, step: int) -> tuple[Size, Size] | None:
-    """Where a slice starts and how many elements it has; None where that depends on the sign of a named size."""
+def _bounds(size: Size, start: Size, end: Size, step: int) -> tuple[Size, Size]:
+    """Where a slice starts and how many elements it has."""
     if step == 0:
         raise ValueError("a slice steps by 0")
-    if not (never_negative(start) or isinstance(start, int)) or not (never_negative(end) or isinstance(end, int)):
-        return None
     if step > 0:
         first, last = _clamped(start, size, 0, size), _clamped(end, size, 0, size)
         return first, _at_least_none(last - first + step - 1, step, first)
@@ -100,8 +98,11 @@ def _bounds(size: Size, start: Size, end: Size, step: int) -> tuple[Size, Size] 
 
 def _clamped(n: Size, size: Size, low: Size, high: Size) -> Size:
     """A position between two ends; a negative one counts from the end."""
-    if isinstance(n, int) and abs(n) >= ENDLESS:
+    if isinstance(n, int) and abs(n) >= ENDLESS and isinstance(size, Dim):
         return high if n > 0 else low
+    if isinstance(n, Dim) and not never_negative(n):
+        from_front = smaller(larger(n + 1, 0), 1)  # 1, or 0 where its names make it negative
+        return from_front * smaller(n, high) + (1 - from_front) * larger(n + size, low)
     if isinstance(n, int) and n < 0:
         return high if n == -1 and high == size - 1 else larger(size + n, low)
     return n if n == low or n == high else smaller(n, high)
@@ -122,8 +123,7 @@ def _sliced(x: Fact, starts: Any, ends: Any, axes: Any = None, steps: Any = None
         touched = axes_of(open_ if named is None else named, len(shape))
         return [tuple(fresh() if i in touched else n for i, n in enumerate(shape))]
     for i, a in enumerate(axes_of(range(len(first)) if named is None else named, len(shape))):
-        found = _bounds(shape[a], first[i], last[i], 1 if by is None else by[i])
-        shape[a] = fresh() if found is None else found[1]
+        shape[a] = _bounds(shape[a], first[i], last[i], 1 if by is None else by[i])[1]
     return [tuple(shape)]
 
 
