@@ -149,7 +149,7 @@ cdef struct How:
     Outcome outcome
     Element code          # of the features
     bint wide, as_they_are  # whether the trees read doubles; whether they read the input where it lies
-    Py_ssize_t columns
+    Py_ssize_t columns, block  # rows that walk together
     const double* base
     double divisor
 
@@ -195,7 +195,7 @@ cdef int some_rows(const Call* call, Py_ssize_t begin, Py_ssize_t end, double* s
     for block in range(begin, end):
         row = block * BLOCK
         n = min(<Py_ssize_t> BLOCK, how.outcome.rows - row)
-        x = features_of(how, call.at, row, n, <char*> (scores + BLOCK * width))
+        x = features_of(how, call.at, row, n, <char*> (scores + how.block * width))
         begun(how, scores, n * width)
         how.voted(&how.trees, x, n, 0, how.trees.count, scores)
         for i in range(n):
@@ -255,7 +255,8 @@ def walked(x, forest: Forest, rule, labels, y, z):
     how.as_they_are = how.code == (DOUBLE if how.wide else FLOAT)
     how.voted = loops.voted[how.wide]
     how.outcome = outcome_of(rule, rows, rule.classes, labels, y, z)
-    groves = (how.trees.count + GROVE - 1) // GROVE
-    size = how.trees.scores + 1 + max(BLOCK, groves * min(rows, BLOCK)) * how.trees.scores
-    size += 0 if how.as_they_are else min(BLOCK, rows) * how.columns
+    how.block = min(<Py_ssize_t> BLOCK, rows)
+    groves = (how.trees.count + GROVE - 1) // GROVE if rows <= BLOCK else 1
+    size = how.trees.scores + 1 + max(groves, 1) * how.block * how.trees.scores
+    size += 0 if how.as_they_are else how.block * how.columns
     return bound(<Run> voted, tuple([a for a in (x, y, z) if a is not None]), &how, sizeof(how), 8 * size, (forest, labels))

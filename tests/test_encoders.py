@@ -163,6 +163,7 @@ def test_large_integers_do_not_overflow_in_a_norm():
 def test_imputers_replace_one_value():
     y = run("Imputer", 1, np.array([[NAN, 1], [2, NAN]]), dict(imputed_value_floats=[7.0, 8.0], replaced_value_float=NAN))
     assert y.dtype == np.float64 and y.tolist() == [[7, 1], [2, 8]]
+    assert run("Imputer", 1, np.array(0.0, np.float32), dict(imputed_value_floats=[7.0])) == 7
     y = run("Imputer", 1, np.array([[0, 1]], np.int32), dict(imputed_value_int64s=[9]))
     assert y.dtype == np.int32 and y.tolist() == [[9, 1]]
 

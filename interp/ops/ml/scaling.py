@@ -86,6 +86,7 @@ def imputer(x, *, imputed_value_floats, imputed_value_int64s, replaced_value_flo
     due = vector(values).astype(x.dtype) if real else np.array(values).astype(x.dtype)
     if not real and due.tolist() != list(values):
         raise ValueError(f"the imputed values do not fit {x.dtype}")
+    due = due if len(due) > 1 else due[0]
     old = replaced_value_float if real else replaced_value_int64
     return np.where(np.isnan(x) if real and np.isnan(old) else x == (np.float32(old) if real else old), due, x)
 
