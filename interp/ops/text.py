@@ -1,6 +1,7 @@
 """Strings: RegexFullMatch, StringConcat, StringNormalizer, StringSplit, TfIdfVectorizer."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from ..dims import Fact, fresh
 from ..registry import op
 from .once import once
-from .regex import Pattern
+from .patterns import compiled, matches
 from .shapes import broadcast, same, shape_of
 
 TURKISH = ("tr", "az")  # languages where i and I are two letters, each with a case of its own
@@ -28,21 +29,12 @@ def each(fn: Any, x: np.ndarray, dtype: Any = object) -> np.ndarray:
 
 # RegexFullMatch
 
-@once
-def compiled(pattern: str) -> Pattern:
-    return Pattern(pattern)
-
-
 @op("RegexFullMatch", 20, 20, shape=same)
 def regex_full_match(x, *, pattern):
-    """Whether a pattern in RE2's syntax matches the whole of each string.
-
-    The patterns have an engine of their own, in time linear in the string, because Python's `re` differs: it backtracks, its
-    \\d, \\w, \\s and \\b know Unicode, and $ matches before a last newline.
-    """
+    """Whether a pattern in RE2's syntax matches the whole of each string."""
     if pattern is None:
         raise ValueError("pattern is not given")
-    return each(compiled(pattern).matches, x, bool)
+    return each(partial(matches, compiled(pattern)), x, bool)
 
 
 # StringConcat

@@ -8,7 +8,7 @@ import numpy as np
 from ...dims import Fact, fresh
 from ...registry import op
 from ..once import once
-from ..regex import Pattern
+from ..patterns import compiled, spans
 from ..shapes import shape_of
 
 BEGIN, END = "\x02", "\x03"  # what marks the ends of a text
@@ -20,16 +20,16 @@ def cutter(separators: Any, tokenexp: str | None) -> Any:
     if not separators and not tokenexp:
         raise ValueError("one of separators and tokenexp is due")
     if tokenexp:
-        token = Pattern(tokenexp)
-        return lambda s: [s[a:b] for a, b in token.found(s)]
+        token = compiled(tokenexp, True)
+        return lambda s: [s[a:b] for a, b in spans(token, s)]
     if "" in separators:
         return list
-    between = [Pattern(s) for s in separators]
+    between = [compiled(s, True) for s in separators]
 
     def cut(text: str) -> list[str]:
         parts = [text]
         for separator in between:
-            parts = [piece for p in parts for piece in pieces(p, separator.found(p))]
+            parts = [piece for p in parts for piece in pieces(p, spans(separator, p))]
         return parts
 
     return cut
