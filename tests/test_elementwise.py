@@ -5,12 +5,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import interp
 from interp.dims import Fact, named
 from interp.kernels import choice, elementwise
 from interp.kernels.step import KernelFailed, isa
 from interp.ops import standard
 from interp.registry import misfits
 from interp.schema import schema
+
+from .every import run_node
 
 FLOATS = ["f4", "f8", "f2", ml_dtypes.bfloat16]
 SHAPES = [((3, 5), (3, 5)), ((2, 3, 4, 5), (3, 1, 1)), ((7,), (2, 7)), ((), (3, 4)), ((4, 1), (1, 5)), ((0, 3), (3,)), ((), ()),
@@ -19,10 +22,12 @@ ROUNDED = {"f4": 1e-6, "f8": 1e-13, "f2": 2e-3, "bfloat16": 1e-2}
 
 
 def run(name, opset, *inputs, out, **attributes):
-    """Run an operator of an opset at once."""
-    s = schema(name, opset)
+    """Run an operator of an opset at once, and a model of it, which gives the same to the bit."""
+    s, feeds = schema(name, opset), {f"i{k}": None if x is None else x.copy() for k, x in enumerate(inputs)}
     step = standard.find(s).run(*inputs, **{**s.defaults, **attributes}, out=out)
     step()
+    [found] = run_node(name, opset, feeds, attributes, {"y": out.dtype})
+    assert found.shape == out.shape and (np.array_equal(found, out) if out.dtype == object else found.tobytes() == out.tobytes())
     return out
 
 
@@ -291,7 +296,7 @@ CONDITIONS = [((3, 5), (3, 5), (3, 5)), ((1,), (3, 5), (3, 5)), ((3, 1), (3, 5),
               ((2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2), (3, 1) * 5, (1,))]
 
 
-@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "i8", "c16", ml_dtypes.bfloat16, ml_dtypes.int4])
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "i8", "c16", ml_dtypes.bfloat16, "i1"])
 @pytest.mark.parametrize("shapes", CONDITIONS)
 def test_a_condition_chooses_and_all_operands_broadcast(shapes, dtype):
     rng = np.random.default_rng(3)
@@ -334,6 +339,17 @@ def test_integer_rests_of_every_sign(dtype):
     for fmod in (0, 1):
         with pytest.raises(RuntimeError, match="divided by zero"):
             run("Mod", 13, a, np.zeros_like(b), fmod=fmod, out=np.empty_like(a))
+
+
+@pytest.mark.parametrize("dtype", WHOLE)
+@pytest.mark.parametrize("name", ["Div", "Mod"])
+def test_what_cannot_be_divided_names_the_node(name, dtype):
+    a, b = np.array([7, 5], dtype), np.array([2, 0], dtype)
+    with pytest.raises(interp.RunError, match=f"{name}.*divided by zero"):
+        run_node(name, 14, {"a": a, "b": b})
+    if dtype[0] == "i" and name == "Div":
+        with pytest.raises(interp.RunError, match="Div.*-1"):
+            run_node(name, 14, {"a": np.array([np.iinfo(dtype).min], dtype), "b": np.array([-1], dtype)})
 
 
 def test_rests_of_floats():
