@@ -3,9 +3,7 @@
 Run as ``python benchmarks/conv_models.py [squeezenet resnet50 vgg19 shufflenet] [--threads N] [--rounds N]``. A row a shape:
 how often the network has it, the least milliseconds of each engine, and onnxruntime's divided by ours; then the sums.
 """
-import argparse
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engines import ENGINES, compare  # noqa: E402
+from layers import main  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -83,47 +81,17 @@ def model(layer: Layer) -> ModelProto:
                                 group=layer.group)
     else:
         node = helper.make_node("Gemm", ["x", "w", "b"], ["y"], transB=1)
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, fed(layer))
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, fed(layer).shape)
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     initializers = [numpy_helper.from_array(a.astype(np.float32), name) for name, a in constants.items()]
     return helper.make_model(helper.make_graph([node], "layer", [x], [y], initializers), ir_version=10,
                              opset_imports=[helper.make_opsetid("", 18)])
 
 
-def fed(layer: Layer) -> tuple[int, ...]:
-    return (1, layer.channels, layer.size, layer.size) if layer.size else (1, layer.channels)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", default=list(NETWORKS))
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
-    asked = parser.parse_args()
-    for network in asked.networks:
-        with tempfile.TemporaryDirectory() as folder:
-            measure(network, asked.threads, asked.rounds, Path(folder))
-
-
-def measure(network: str, threads: int, rounds: int, folder: Path) -> None:
-    """Print a network's rows and sums."""
-    sums = [0.0, 0.0]
-    print(f"{network + ', ' + str(threads) + ' thread(s)':36}{'times':>6}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
-    for number, layer in enumerate(NETWORKS[network]):
-        path = folder / f"{number:02}.onnx"
-        path.write_bytes(model(layer).SerializeToString())
-        feeds = {"x": np.random.default_rng(1).standard_normal(fed(layer)).astype(np.float32)}
-        found = compare(path, [feeds], threads, rounds=rounds, seconds=0.15)
-        least = [1000 * found[e][1] for e in ENGINES]
-        sums = [s + layer.times * spent for s, spent in zip(sums, least, strict=True)]
-        print(row(layer.title, layer.times, least), flush=True)
-    print(row("all", "", sums))
-
-
-def row(title: str, times: object, spent: list[float]) -> str:
-    theirs, ours = spent
-    return f"{title:36}{times:>6}{theirs:13.3f}{ours:9.3f}{theirs / ours:7.2f}"
+def fed(layer: Layer) -> np.ndarray:
+    shape = (1, layer.channels, layer.size, layer.size) if layer.size else (1, layer.channels)
+    return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, NETWORKS, model, fed)

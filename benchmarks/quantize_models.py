@@ -4,9 +4,7 @@ Run as ``python benchmarks/quantize_models.py [minilm resnet50 elementwise] [--t
 the network has it, the least milliseconds of each engine, and onnxruntime's divided by ours; then the sums. onnxruntime's
 products of unsigned by signed bytes saturate on processors without VNNI; ours are exact.
 """
-import argparse
 import sys
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +13,7 @@ from onnx import ModelProto, helper, numpy_helper, parser
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engines import ENGINES, compare  # noqa: E402
+from layers import main  # noqa: E402
 
 
 class Layer(NamedTuple):
@@ -90,35 +88,5 @@ def model(layer: Layer) -> ModelProto:
     return helper.make_model(graph, ir_version=10, opset_imports=made.opset_import)
 
 
-def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("networks", nargs="*", default=list(NETWORKS))
-    asked.add_argument("--threads", type=int, default=1)
-    asked.add_argument("--rounds", type=int, default=5)
-    given = asked.parse_args()
-    for network in given.networks:
-        with tempfile.TemporaryDirectory() as folder:
-            measure(network, given.threads, given.rounds, Path(folder))
-
-
-def measure(network: str, threads: int, rounds: int, folder: Path) -> None:
-    """Print a network's rows and sums."""
-    sums = [0.0, 0.0]
-    print(f"{network + ', ' + str(threads) + ' thread(s)':46}{'times':>6}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
-    for number, layer in enumerate(NETWORKS[network]):
-        path = folder / f"{number:02}.onnx"
-        path.write_bytes(model(layer).SerializeToString())
-        found = compare(path, [{"x": layer.fed}], threads, rounds=rounds, seconds=0.15)
-        least = [1000 * found[e][1] for e in ENGINES]
-        sums = [s + layer.times * spent for s, spent in zip(sums, least, strict=True)]
-        print(row(layer.title, layer.times, least), flush=True)
-    print(row("all", "", sums))
-
-
-def row(title: str, times: object, spent: list[float]) -> str:
-    theirs, ours = spent
-    return f"{title:46}{times:>6}{theirs:13.3f}{ours:9.3f}{theirs / ours:7.2f}"
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, NETWORKS, model, lambda layer: layer.fed)

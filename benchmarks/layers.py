@@ -1,0 +1,42 @@
+"""Networks as lists of layers, each a model of its own: timed against onnxruntime a row a layer, then the sums."""
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from engines import ENGINES, compare
+from onnx import ModelProto
+
+WIDTH = 46  # of titles
+
+
+def main(doc: str | None, networks: dict[str, Sequence[Any]], model: Callable[[Any], ModelProto],
+         fed: Callable[[Any], np.ndarray]) -> None:
+    """The command line of a benchmark; layers have a ``title`` and ``times``, how often the network has one."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("networks", nargs="*", default=list(networks))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    for network in asked.networks:
+        sums = [0.0, 0.0]
+        title = f"{network}, {asked.threads} thread(s)"
+        print(f"{title:{WIDTH}}{'times':>6}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
+        with tempfile.TemporaryDirectory() as folder:
+            for number, layer in enumerate(networks[network]):
+                path = Path(folder) / f"{number:02}.onnx"
+                path.write_bytes(model(layer).SerializeToString())
+                found = compare(path, [{"x": fed(layer)}], asked.threads, rounds=asked.rounds, seconds=0.15)
+                least = [1000 * found[e][1] for e in ENGINES]
+                sums = [s + layer.times * spent for s, spent in zip(sums, least, strict=True)]
+                print(row(layer.title, layer.times, least), flush=True)
+        print(row("all", "", sums))
+
+
+def row(title: str, times: object, spent: list[float]) -> str:
+    theirs, ours = spent
+    return f"{title:{WIDTH}}{times:>6}{theirs:13.3f}{ours:9.3f}{theirs / ours:7.2f}"
