@@ -32,6 +32,29 @@ def forest(rng, trees, depth, features, scores, modes=tuple(MODES), kind="target
     return {f"nodes_{k}": v for k, v in nodes.items()} | {f"{kind}_{k}": v for k, v in leaves.items()}
 
 
+def as_ensemble(attributes):
+    """The attributes of a regressor in the form of TreeEnsemble, which numbers leaves apart; of a leaf alone it makes a node."""
+    a, codes = attributes, list(MODES)
+    keys = list(zip(a["nodes_treeids"], a["nodes_nodeids"], strict=True))
+    inner = [i for i, m in enumerate(a["nodes_modes"]) if m != "LEAF"]
+    leaves = list(zip(a["target_treeids"], a["target_nodeids"], strict=True))
+    place = {keys[i]: (n, 0) for n, i in enumerate(inner)} | {k: (n, 1) for n, k in enumerate(leaves)}
+    nodes = [(codes.index(a["nodes_modes"][i]), a["nodes_featureids"][i], a["nodes_values"][i],
+              a["nodes_missing_value_tracks_true"][i], place[keys[i][0], a["nodes_truenodeids"][i]],
+              place[keys[i][0], a["nodes_falsenodeids"][i]]) for i in inner]
+    roots = []
+    for tree in dict.fromkeys(a["nodes_treeids"]):
+        at, alone = place[tree, 0]
+        roots.append(len(nodes) if alone else at)
+        nodes += [(0, 0, 0.0, 0, (at, 1), (at, 1))] if alone else []
+    modes, features, limits, tracks, yes, no = zip(*nodes, strict=True)
+    return {"tree_roots": roots, "nodes_modes": np.array(modes, np.uint8), "nodes_featureids": features,
+            "nodes_splits": np.array(limits, np.float32), "nodes_missing_value_tracks_true": tracks,
+            "nodes_truenodeids": [i for i, _ in yes], "nodes_trueleafs": [leaf for _, leaf in yes],
+            "nodes_falsenodeids": [i for i, _ in no], "nodes_falseleafs": [leaf for _, leaf in no],
+            "leaf_targetids": a["target_ids"], "leaf_weights": np.array(a["target_weights"], np.float32)}
+
+
 def follows(mode, value, limit, tracks):
     """Whether a row takes the true branch: NaN does where the node says so."""
     return bool(tracks) if np.isnan(value) else bool(MODES[mode](value, limit))
