@@ -144,6 +144,33 @@ def test_every_stage_of_the_products_is_shown(mode, cap):
     near(found[3], (raw, cap * np.tanh(raw / cap) if cap else raw, scores, shares)[mode])
 
 
+@pytest.mark.parametrize("mode", [0, 1, 2, 3])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", BFLOAT16])
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("cache", ["before", "outside", "windowed"])
+def test_every_stage_is_shown_with_a_cache_and_grouped_heads(mode, dtype, flat, cache):
+    """A cache before the keys or outside of the operator, a window, a mask that hides a whole row; heads beside each other."""
+    q, k, v = projected(dtype=dtype)
+    past_k, past_v = random((2, 2, 2, 5), dtype), random((2, 2, 2, 7), dtype)
+    valid = None if cache != "outside" else np.array([6, 4])
+    keys, values = (k, v) if valid is not None else (np.concatenate([past_k, k], 2), np.concatenate([past_v, v], 2))
+    mask = RANDOM.integers(0, 3, (2, 1, 3, keys.shape[2])) > 0
+    mask[1, 0, 2] = False
+
+    def seen(b, h, i, j):
+        last = i + (2 if valid is None else valid[b] - 3)
+        return mask[b, 0, i, j] and j <= last and (cache != "windowed" or j >= last - 2)
+
+    raw, scores, shares, y = attend(q, keys, values, seen, cap=0.5)
+    given = [a.swapaxes(1, 2).reshape(2, a.shape[2], -1) for a in (q, k, v)] if flat else [q, k, v]
+    given += [mask, None, None, valid] if valid is not None else [mask, past_k, past_v]
+    settings = dict(q_num_heads=4, kv_num_heads=2) if flat else {}
+    settings |= dict(left_window_size=2) if cache == "windowed" else {}
+    found = run(25, given, OUTPUTS, is_causal=1, softcap=0.5, qk_matmul_output_mode=mode, **settings)
+    near(found[0], y.swapaxes(1, 2).reshape(2, 3, -1) if flat else y)
+    near(found[3], (raw, 0.5 * np.tanh(raw / 0.5), scores, shares)[mode])
+
+
 @pytest.mark.parametrize("cap", [0.3, 5.0, 50.0])
 def test_a_cap_bends_the_scores_before_the_mask(cap):
     q, k, v = projected()
