@@ -128,6 +128,42 @@ def test_softmax_along_an_axis_and_from_an_axis_on(shape, dtype):
             near(run("LogSoftmax", 13, {"input": x}, axis=axis), np.log(soft(x, axis)))
 
 
+@pytest.mark.parametrize("opset", [1, 11, 12])
+@pytest.mark.parametrize("shape", [(4,), (3, 5), (2, 7, 5, 3), (1, 1, 1), (0, 3)])
+def test_before_version_13_all_axes_from_one_on_are_a_row(opset, shape):
+    """As the text says: coerced into a matrix, whose rows they are taken of; by default from axis 1 on."""
+    x = random(shape, scale=4)
+    for axis in (None, *range(0 if opset == 1 else -len(shape), len(shape))):
+        if axis is None and len(shape) == 1:
+            continue
+        start = 1 if axis is None else axis % len(shape)
+        matrix = x.reshape(int(np.prod(shape[:start], dtype=int)), int(np.prod(shape[start:], dtype=int))).astype("f8")
+        given = {} if axis is None else {"axis": axis}
+        if not x.size:
+            assert run("Softmax", opset, {"input": x}, **given).shape == shape
+            continue
+        share = soft(matrix, 1).reshape(shape)
+        near(run("Softmax", opset, {"input": x}, **given), share)
+        near(run("LogSoftmax", opset, {"input": x}, **given), np.log(share))
+        first = np.arange(matrix.shape[1]) == matrix.argmax(1)[:, None]
+        assert np.array_equal(run("Hardmax", opset, {"input": x}, **given), first.reshape(shape))
+
+
+@pytest.mark.parametrize("opset", [1, 11, 13])
+def test_the_first_of_equal_maxima_is_the_hard_one(opset):
+    x = np.array([[1, 3, 3], [2, 2, 2], [-np.inf, -np.inf, 0]], "f4")
+    assert run("Hardmax", opset, {"input": x}, axis=1).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    found = run("Hardmax", opset, {"input": x}, axis=0).tolist()
+    assert found == ([[0, 1, 1], [1, 0, 0], [0, 0, 0]] if opset == 13 else [[0, 1, 0], [0, 0, 0], [0, 0, 0]])
+
+
+@pytest.mark.parametrize("opset", [11, 13])
+def test_logarithms_of_shares_keep_to_their_range(opset):
+    x = np.array([[1e4, 0, -1e4], [-np.inf, 0, 0], [3e38, -3e38, 0]], "f4")
+    due = [[0, -1e4, -2e4], [-np.inf, -np.log(2), -np.log(2)], [0, -np.inf, -3e38]]
+    np.testing.assert_allclose(run("LogSoftmax", opset, {"input": x}, axis=1), due, rtol=1e-6)
+
+
 def test_softmax_of_masked_and_large_numbers():
     x = np.array([[-np.inf, 0, 0], [1e30, 0, -1e30], [np.nan, 0, 1], [-np.inf] * 3] * 9, "f4")
     y = np.empty_like(x)
@@ -155,6 +191,30 @@ def test_dropout_leaves_out_what_its_seed_says():
     assert 650 < mask.sum() < 850 and np.array_equal(y, again)
     assert run("Dropout", 6, {"data": x}, ("y",), is_test=1).tolist() == x.tolist()
     assert 300 < np.count_nonzero(run("Dropout", 6, {"data": x}, ("y",))) < 700
+
+
+@pytest.mark.parametrize("opset", [12, 13])
+@pytest.mark.parametrize("ratio, kept", [(0.0, 1.0), (0.999999, 0.0), (None, 0.5)])
+def test_the_mask_tells_what_is_kept(opset, ratio, kept):
+    """And what is kept is scaled by 1 / (1 - ratio), which by default is a half."""
+    x = random((4, 500))
+    feeds = {"data": x, "ratio": None if ratio is None else np.array(ratio, "f4"), "training_mode": np.array(True)}
+    y, mask = run("Dropout", opset, feeds, {"y": "f4", "mask": "?"}, seed=3)
+    assert mask.dtype == bool and mask.shape == x.shape and abs(mask.mean() - kept) < 0.05
+    near(y, np.where(mask, x.astype("f8") / (1 - (0.5 if ratio is None else np.float32(ratio).astype(float))), 0))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 2**63 - 1, -2**63])
+def test_any_seed_repeats_its_mask_and_no_other(seed):
+    feeds = {"data": random((1000,)), "ratio": np.array(0.5, "f4"), "training_mode": np.array(True)}
+    masks = [run("Dropout", 13, feeds, {"y": "f4", "mask": "?"}, seed=s)[1] for s in (seed, seed, seed ^ 1)]
+    assert np.array_equal(*masks[:2]) and 400 < (masks[0] != masks[2]).sum() < 600
+
+
+@pytest.mark.parametrize("ratio", [-0.1, 1.5, np.nan])
+def test_ratios_that_are_no_probability_are_refused(ratio):
+    with pytest.raises(interp.RunError, match="Dropout.*ratio"):
+        run("Dropout", 13, {"data": random((3,)), "ratio": np.array(ratio, "f4"), "training_mode": np.array(True)}, ("y",))
 
 
 # Casts

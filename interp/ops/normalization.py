@@ -159,12 +159,19 @@ def _keep(x: np.ndarray, y: np.ndarray | None, mask: np.ndarray | None) -> None:
 
 def _drop(seed: int | None, x: np.ndarray, ratio: float, y: np.ndarray | None, mask: np.ndarray | None) -> None:
     """Elements left out with a probability; what stays grows by as much as is lost on average."""
-    stays = np.random.RandomState(seed).uniform(0, 1, x.shape) >= ratio
+    if not 0 <= ratio <= 1:
+        raise ValueError(f"the ratio {ratio} is no probability")
+    stays = np.random.RandomState(_state(seed)).uniform(0, 1, x.shape) >= ratio
     if mask is not None:
         mask[...] = stays
     if y is not None:
         scale = 0 if ratio == 1 else 1 / (1 - ratio)
         y[...] = np.where(stays, x.astype("f8") * scale, 0)
+
+
+def _state(seed: int | None) -> int | list[int] | None:
+    """A seed as NumPy takes it: one of 32 bits, or the two halves of one of 64."""
+    return seed if seed is None or 0 <= seed < 2**32 else [seed % 2**32, (seed >> 32) % 2**32]
 
 
 @op("Dropout", 1, 6, shape=_dropped, types=FLOATS)
