@@ -51,6 +51,23 @@ def test_every_nan_is_the_same_key():
     assert y.tolist() == ["nan", "nan", "zero", "_Unused"]
 
 
+@pytest.mark.parametrize("key", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [np.float32, np.float64, np.int64, object])
+def test_nan_keys_in_tensors(key, value):
+    """Quiet NaN of any sign and payload; a value may be NaN too, and so may the default."""
+    bits = np.array([0x7FF8000000000001, 0xFFF8000000000000, 0x7FF8000000000000], np.uint64).view(np.float64)
+    x = np.array([*bits, -0.0, 0.5, np.inf]).astype(key)
+    given = {object: ["n", "z", "?"], np.int64: [1, 2, 3]}.get(value, [NAN, 2.5, -7.5])
+    attributes = dict(keys_tensor=np.array([NAN, 0], key), values_tensor=np.array(given[:2], value),
+                      default_tensor=np.array(given[2:], value))
+    y = run("LabelEncoder", 4, x, attributes)
+    due = np.array([given[0]] * 3 + [given[1], given[2], given[2]], value)
+    assert y.dtype == due.dtype
+    np.testing.assert_array_equal(y, due)
+    attributes["default_tensor"] = np.array(["NaN"] if value is object else [NAN] if value is not np.int64 else [-1], value)
+    assert str(run("LabelEncoder", 4, x[-1:], attributes)[0]).lower() == ("-1" if value is np.int64 else "nan")
+
+
 def test_version_2_compares_bits():
     x = np.array([NAN, -0.0, 0.0, 1.0], np.float32)
     y = run("LabelEncoder", 2, x, dict(keys_floats=[0.0, NAN], values_int64s=[10, 20]))

@@ -115,6 +115,18 @@ def test_slices_are_folded_one_after_the_other(dtype, fold, shape, axes):
     assert np.array_equal(y, due.astype(dtype))
 
 
+@pytest.mark.parametrize("opset, fold", [(16, "add"), (16, "mul"), *((18, f) for f in FOLDS)])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_duplicates_from_either_end_in_a_model(opset, fold, dtype):
+    x = np.array([[1, 2, 3], [4, 5, 6]], dtype)
+    due = x.astype("f8")
+    for i, u in ((2, 2), (0, 3), (2, 4), (2, 1)):  # -1, 0, 2, -1 of three columns
+        due[1, i] = FOLDS[fold](due[1, i], u)
+    tuples, u = ints([1, -1], [-1, 0], [-1, 2], [1, -1]), np.array([2, 3, 4, 1], dtype)
+    assert np.array_equal(run("ScatterND", opset, x, tuples, u, reduction=fold), due.astype(dtype))
+    assert np.array_equal(run("ScatterElements", opset, x[1], ints(-1, 0, 2, -1), u, reduction=fold), due[1].astype(dtype))
+
+
 @pytest.mark.parametrize("name", ["ScatterElements", "ScatterND"])
 @pytest.mark.parametrize("dtype", ["f2", ml_dtypes.bfloat16])
 def test_sums_in_sixteen_bits_are_rounded_once(name, dtype):
