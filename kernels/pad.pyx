@@ -108,6 +108,15 @@ cdef Py_ssize_t place(int mode, Py_ssize_t i, Py_ssize_t n) noexcept:
     return i if i < n else period - i
 
 
+cdef tuple within(n, b, a):
+    """The same result by pads that take away no more than there is: what is beyond comes off the other side's."""
+    if b < -n:
+        return -n, a + b + n
+    if a < -n:
+        return b + a + n, -n
+    return b, a
+
+
 def pad(x, before, after, str mode, fill, y):
     """Elements put around every axis, or taken away where a number is negative: a step, None for objects or too many axes.
 
@@ -123,7 +132,8 @@ def pad(x, before, after, str mode, fill, y):
     if not y.flags.writeable:
         raise ValueError("the result's buffer is read-only")
     axes = []  # [size, before, after], the last axis first, neighbours that nothing is put around as one
-    for n, b, a in zip(x.shape, before, after):
+    for n, first, last in zip(x.shape, before, after):
+        b, a = within(n, first, last)
         if kind != CONSTANT and n + min(b, <Py_ssize_t> 0) + min(a, <Py_ssize_t> 0) <= 0 < n + b + a:
             raise ValueError(f"mode {mode} has nothing to put around an axis of {n} padded by {b} and {a}")
         if axes and not (b or a or axes[0][1] or axes[0][2]):

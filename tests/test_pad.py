@@ -77,6 +77,18 @@ def test_a_constant_around_nothing():
     assert run(np.array(5, "f4"), (), "constant").tolist() == 5
 
 
+@pytest.mark.parametrize("far", [4, 2**31, 2**62, 2**63 - 1])
+@pytest.mark.parametrize("dtype", ["i1", "f4", "c16", object])
+def test_what_is_taken_beyond_one_end_comes_off_the_other(far, dtype):
+    """No address is reckoned from pads that lead beyond the data."""
+    x, fill = np.arange(3).astype(dtype), np.array(9).astype(dtype)
+    for pads in ((-far, far), (far, -far), (-far, far - 1), (far - 3, -far)):
+        assert run(x, pads, "constant", fill).tolist() == [9] * (3 + sum(pads))
+    wide = np.arange(6).reshape(2, 3).astype(dtype)
+    assert run(wide, (0, -far, 1, far), "constant", fill).tolist() == [[9] * 3] * 3
+    assert run(wide, (far, 1, -far, 0), "constant", fill).tolist() == [[9] * 4] * 2
+
+
 def test_the_default_constant():
     assert run(np.array([1], "f4"), (1, 1), "constant").tolist() == [0, 1, 0]
     assert run(np.array([True]), (1, 0), "constant").tolist() == [False, True]
