@@ -71,6 +71,90 @@ def test_a_gigantic_one_hot(depth):
         refused(model, fed, "OneHot")
 
 
+def ones(*shape):
+    return np.ones(shape, "f4")
+
+
+IMAGE, ROW = ones(1, 1, 2, 2), ones(1, 4, 1)
+NUMBER = {"Y": "f4"}
+MANY = [  # the operator, its version, and what asks for n
+    ("Resize", 19, lambda n: ({"x": ones(1), "roi": None, "scales": None, "sizes": np.array([n])},)),
+    ("Resize", 19, lambda n: ({"x": ones(1, 1), "roi": None, "scales": np.array([n, n], "f4")},)),
+    ("Upsample", 9, lambda n: ({"x": ones(1, 1), "scales": np.array([n, n], "f4")},)),
+    ("CenterCropPad", 18, lambda n: ({"x": ones(1, 1), "shape": np.array([n, n])},)),
+    ("AffineGrid", 20, lambda n: ({"theta": ones(1, 2, 3), "size": np.array([1, 1, n, n])},)),
+    ("Reshape", 14, lambda n: ({"x": ones(4), "shape": np.array([n, n])},)),
+    ("Reshape", 14, lambda n: ({"x": ones(0), "shape": np.array([n, n, n, 0])}, {"allowzero": 1})),
+    ("Expand", 13, lambda n: ({"x": ones(0), "shape": np.array([n, n, n, 0])},)),
+    ("RandomNormal", 22, lambda n: ({}, {"shape": [n, n]}, NUMBER)),
+    ("RandomUniform", 22, lambda n: ({}, {"shape": [n, n]}, NUMBER)),
+    ("Multinomial", 22, lambda n: ({"x": ones(1, 2)}, {"sample_size": n}, {"Y": "i4"})),
+    ("HannWindow", 17, lambda n: ({"size": np.array(n)}, {}, NUMBER)),
+    ("HammingWindow", 17, lambda n: ({"size": np.array(n)}, {}, NUMBER)),
+    ("BlackmanWindow", 17, lambda n: ({"size": np.array(n)}, {}, NUMBER)),
+    ("MelWeightMatrix", 17, lambda n: ({"bins": np.array(n), "dft": np.array(n), "rate": np.array(8000), "low": ones(),
+                                        "high": 4000 * ones()}, {}, NUMBER)),
+    ("DFT", 17, lambda n: ({"x": ROW, "length": np.array(n)},)),
+    ("DFT", 20, lambda n: ({"x": ROW, "length": np.array(n)},)),
+    ("STFT", 17, lambda n: ({"x": ROW, "step": np.array(1), "window": None, "length": np.array(n)},)),
+    ("MaxUnpool", 22, lambda n: ({"x": IMAGE, "at": np.zeros((1, 1, 2, 2), "i8")}, {"kernel_shape": [n, n]})),
+    ("MaxUnpool", 22, lambda n: ({"x": IMAGE, "at": np.zeros((1, 1, 2, 2), "i8"), "shape": np.array([1, 1, n, n])},
+                                 {"kernel_shape": [2, 2]})),
+    ("Col2Im", 18, lambda n: ({"x": ones(1, 1, 1), "image": np.array([n, n]), "block": np.array([1, 1])},)),
+    ("Col2Im", 18, lambda n: ({"x": ones(1, 4, 1), "image": np.array([2, 2]), "block": np.array([n, n])},)),
+    *(("ConvTranspose", 11, lambda n, a=a, k=k: ({"x": IMAGE, "w": ones(1, 1, k, k)}, {a: [n, n]}))
+      for a, k in (("strides", 1), ("output_shape", 1), ("output_padding", 1), ("dilations", 2))),
+    ("Conv", 11, lambda n: ({"x": IMAGE, "w": ones(1, 1, 1, 1)}, {"pads": [n] * 4})),
+    ("Conv", 11, lambda n: ({"x": IMAGE, "w": ones(1, 1, 2, 2)}, {"dilations": [n] * 2})),
+    ("Conv", 11, lambda n: ({"x": IMAGE, "w": ones(1, 1, 2, 2)}, {"group": n})),
+    ("MaxPool", 12, lambda n: ({"x": IMAGE}, {"kernel_shape": [n, n]})),
+    ("MaxPool", 12, lambda n: ({"x": IMAGE}, {"kernel_shape": [n, n], "pads": [n - 1] * 4})),
+    ("AveragePool", 19, lambda n: ({"x": IMAGE}, {"kernel_shape": [2, 2], "dilations": [n, n]})),
+    ("LpPool", 18, lambda n: ({"x": IMAGE}, {"kernel_shape": [2, 2], "pads": [n] * 4})),
+    ("RoiAlign", 16, lambda n: ({"x": IMAGE, "rois": ones(1, 4), "at": np.array([0])}, {"output_height": n, "output_width": n})),
+    ("MaxRoiPool", 22, lambda n: ({"x": IMAGE, "rois": 0 * ones(1, 5)}, {"pooled_shape": [n, n]})),
+    ("DepthToSpace", 13, lambda n: ({"x": ones(1, 4, 1, 1)}, {"blocksize": n})),
+    ("SpaceToDepth", 13, lambda n: ({"x": ones(1, 1, 4, 4)}, {"blocksize": n})),
+    ("TopK", 11, lambda n: ({"x": ones(4), "k": np.array([n])}, {}, ("Y", "I"))),
+    ("LSTM", 14, lambda n: ({"x": ones(1, 1, 2), "w": ones(1, 8, 2), "r": ones(1, 8, 2)}, {"hidden_size": n})),
+    ("GroupNormalization", 21, lambda n: ({"x": ones(1, 4, 2), "s": ones(4), "b": ones(4)}, {"num_groups": n})),
+    ("DequantizeLinear", 21, lambda n: ({"x": np.ones((2, 3), "i1"), "s": ones(2, 2)}, {"block_size": n, "axis": 1})),
+]
+
+
+@pytest.mark.parametrize("n", [2**31, 2**40, 2**62, 2**63 - 1])
+@pytest.mark.parametrize("name, opset, asked", MANY, ids=[f"{i}-{m[0]}" for i, m in enumerate(MANY)])
+def test_whatever_asks_for_too_much(name, opset, asked, n):
+    """Or for what does not fit, at sizes whose products and sums overflow."""
+    feeds, attributes, outputs = (*asked(n), *({}, ("Y",))[len(asked(n)) - 1:])
+    refused(unchecked(name, opset, feeds, attributes, outputs), {k: v for k, v in feeds.items() if v is not None}, name,
+            most_bytes=2**30)
+
+
+def unchecked(name, opset, feeds, attributes, outputs):
+    """A model of one node that the checker, which infers shapes, might refuse."""
+    node = onnx.helper.make_node(name, [k if v is not None else "" for k, v in feeds.items()], list(outputs), **attributes)
+    inputs = [onnx.helper.make_tensor_value_info(k, onnx.helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
+              for k, v in feeds.items() if v is not None]
+    graph = onnx.helper.make_graph([node], "g", inputs, [onnx.helper.make_empty_tensor_value_info(o) for o in outputs])
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=10)
+
+
+@pytest.mark.parametrize("n", [2**31, 2**40, 2**62, 2**63 - 1])
+def test_what_extremes_ask_for_within_reason(n):
+    """Steps, limits and borders beyond everything are no error: they are cut to what is there."""
+    def made(name, opset, feeds, attributes=None):
+        return interp.load(one_node(name, opset, feeds, attributes)).run(None, feeds)[0]
+
+    assert made("Conv", 11, {"x": IMAGE, "w": ones(1, 1, 2, 2)}, {"strides": [n, n]}).tolist() == [[[[4]]]]
+    assert made("Tile", 13, {"x": ones(2, 0), "repeats": np.array([1, n])}).shape == (2, 0)
+    assert made("Pad", 13, {"x": np.arange(3, dtype="f4"), "pads": np.array([-n, n])}).tolist() == [0, 0, 0]
+    assert made("Trilu", 14, {"x": ones(2, 2), "k": np.array(n)}).tolist() == [[0, 0], [0, 0]]
+    assert made("Trilu", 14, {"x": ones(2, 2), "k": np.array(-n)}).tolist() == [[1, 1], [1, 1]]
+    assert made("Shape", 15, {"x": ones(2, 3)}, {"start": -n, "end": n}).tolist() == [2, 3]
+    np.testing.assert_allclose(made("LRN", 13, {"x": ones(1, 3, 1, 1)}, {"size": n, "alpha": 1.0}).ravel(), [1, 1, 1], 1e-6)
+
+
 def test_the_session_has_a_limit_of_its_own():
     feeds = {"x": np.ones((1, 1), "f4"), "shape": np.array([1000, 1000])}
     model = one_node("Expand", 13, feeds)
