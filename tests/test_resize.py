@@ -13,7 +13,7 @@ import interp
 from interp.dims import Fact, named
 from interp.ops import resize as ops
 
-from .every import run_node
+from .every import one_node, run_node
 from .oracle.resize import resize as exact
 from .tolerance import assert_close, size_of_terms
 
@@ -130,6 +130,36 @@ def test_the_aspect_ratio_is_kept(policy, sizes):
     x = drawn((1, 1, 4, 6))
     for mode in ("nearest", "linear"):
         check(x, sizes=sizes, axes=[2, 3], keep_aspect_ratio_policy=policy, mode=mode)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller", "stretch"])
+@pytest.mark.parametrize("axes", [[1, 2], [2, 1], [-1, -3, 1], [2]])
+def test_kept_ratios_of_some_axes_in_every_mode_and_transform(axes, policy, transform):
+    n = len(axes)
+    given = dict(axes=axes, keep_aspect_ratio_policy=policy, coordinate_transformation_mode=transform, extrapolation_value=-3.5)
+    roi = [0.1, -0.2, 0.3][:n] + [0.8, 1.1, 0.9][:n] if transform.startswith("tf") else None
+    for x, sizes in ((drawn((3, 5, 4)), [7, 3, 4]), (drawn((2, 6, 1)), [4, 9, 5])):
+        for nearest in NEAREST:
+            check(x, roi, sizes=sizes[:n], nearest_mode=nearest, **given)
+        for mode, outside, antialias in itertools.product(["linear", "cubic"], [0, 1], [0, 1]):
+            check(x, roi, sizes=sizes[:n], mode=mode, exclude_outside=outside, antialias=antialias, **given)
+
+
+@pytest.mark.parametrize("transform", ["half_pixel", "asymmetric", "pytorch_half_pixel"])
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller", "stretch"])
+@pytest.mark.parametrize("antialias", [0, 1])
+def test_onnxruntime_agrees_on_kept_ratios(antialias, policy, transform):
+    """In these transforms; in align_corners it follows the text, not the official test, as to sizes that are cut."""
+    onnxruntime = pytest.importorskip("onnxruntime", reason="the engine that is compared with")
+    for sizes, mode in itertools.product([(7, 8), (3, 3), (9, 2)], ["linear", "cubic"]):
+        feeds = {"X": drawn((1, 2, 4, 6)), "roi": None, "scales": None, "sizes": np.array(sizes)}
+        given = dict(axes=[2, 3], keep_aspect_ratio_policy=policy, coordinate_transformation_mode=transform, mode=mode,
+                     antialias=antialias)
+        content = one_node("Resize", 19, feeds, given).SerializeToString()
+        engine = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+        [due] = engine.run(None, {"X": feeds["X"], "sizes": feeds["sizes"]})
+        np.testing.assert_allclose(resized(feeds["X"], sizes=sizes, **given), due, 1e-4, 1e-5)
 
 
 def test_halves_of_kept_sizes_are_rounded_up():
