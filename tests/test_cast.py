@@ -8,7 +8,7 @@ from interp.errors import UnsupportedType
 from interp.ops import standard
 from interp.schema import schema
 
-from .every import plain
+from .every import plain, run_node
 from .standard.cast import pair
 
 VERSIONS = [(name, s.since_version) for name in ("Cast", "CastLike") for s in defs.get_all_schemas_with_history()
@@ -101,6 +101,55 @@ def test_what_whole_numbers_cannot_be_is_what_processors_answer(source):
     assert cast(x, "uint32").tolist()[:4] == [300, 2**32 - 1, 3 * 10**9, 2**32 - 3 * 10**9]
     assert cast(np.array([1.8e19], source), "uint64").tolist() == [int(np.array(1.8e19, source))]
     assert cast(np.array([9, -1, 16.5], source), "uint4").astype(int).tolist() == [9, 15, 0]
+
+
+EIGHT = {  # The tables of the text: the largest number, and what infinity and more become, saturated (before 24) and not.
+    "float8_e4m3fn": (448, 448, 448, np.nan, np.nan), "float8_e4m3fnuz": (240, np.nan, 240, np.nan, np.nan),
+    "float8_e5m2": (57344, 57344, 57344, np.inf, np.inf), "float8_e5m2fnuz": (57344, np.nan, 57344, np.nan, np.nan)}
+
+
+@pytest.mark.parametrize("opset", [19, 21, 25])
+@pytest.mark.parametrize("source", ["f4", "f2", ml_dtypes.bfloat16])
+@pytest.mark.parametrize("saturate", [1, 0])
+@pytest.mark.parametrize("name", EIGHT)
+def test_models_cast_to_eight_bits_as_the_tables_say(name, saturate, source, opset):
+    to, (most, *results) = np.dtype(getattr(ml_dtypes, name)), EIGHT[name]
+    infinite, more = results[:2] if saturate else results[2:]
+    if saturate and opset >= 24:
+        infinite = most
+    x = np.array([0, -0.0, np.nan, np.inf, -np.inf, 65000, -65000, most, -most, 1, -1.0625], source)
+    due = np.array([0, -0.0, np.nan, infinite, -infinite, more, -more, most, -most, 1, -1])
+    for op, feeds, given in (("Cast", {"x": x}, {"to": np_type(to)}), ("CastLike", {"x": x, "like": np.zeros(1, to)}, {})):
+        [y] = run_node(op, opset, feeds, {"saturate": saturate, **given}, {"y": to})
+        assert y.dtype == to
+        np.testing.assert_array_equal(y.astype("f4"), due)
+        assert np.signbit(y[:2].astype("f4")).tolist() == [False, "uz" not in name]
+
+
+def np_type(dtype):
+    from onnx.helper import np_dtype_to_tensor_dtype
+    return np_dtype_to_tensor_dtype(dtype)
+
+
+@pytest.mark.parametrize("opset", [13, 21])
+@pytest.mark.parametrize("target", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+def test_models_discard_the_higher_bits_of_whole_numbers(target, opset):
+    bits = 8 * np.dtype(target).itemsize
+    x = [200, -1, 2**31, -2**31, 2**62 + 5, 2**63 - 1, -2**63, 255, 65536]
+    [y] = run_node("Cast", opset, {"x": np.array(x)}, {"to": np_type(np.dtype(target))}, {"y": target})
+    assert y.tolist() == [(v + 2**(bits - 1)) % 2**bits - 2**(bits - 1) if target[0] == "i" else v % 2**bits for v in x]
+
+
+@pytest.mark.parametrize("target", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("source", ["f2", "f4", "f8", ml_dtypes.bfloat16])
+def test_models_cast_what_whole_numbers_cannot_be(source, target):
+    """Undefined by the text: anything but a crash, the same each time; and truth of NaN is true."""
+    x = np.array([np.nan, np.inf, -np.inf, 65000, -65000, 1.5, -1.5 if target[0] == "i" else 1.5], source)
+    for given in (x, np.tile(x, 999)):
+        found = [run_node("Cast", 21, {"x": given}, {"to": np_type(np.dtype(target))}, {"y": target})[0] for _ in range(2)]
+        assert found[0].tolist() == found[1].tolist() and found[0][-2:].tolist() == [1, -1 if target[0] == "i" else 1]
+    [truth] = run_node("Cast", 21, {"x": x}, {"to": TensorProto.BOOL}, {"y": bool})
+    assert truth.all()
 
 
 @pytest.mark.parametrize("size", [0, 1, 511, 512, 513, 8191, 20001])

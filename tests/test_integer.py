@@ -4,13 +4,16 @@ import subprocess
 import sys
 
 import numpy as np
+import onnx
 import pytest
 
+import interp
 from interp.dims import Fact, named
 from interp.kernels import integer
 from interp.ops import integer as ops
 from interp.registry import misfits
 
+from .every import one_node
 from .oracle.integer import patched, quantised, sums, wide
 
 BYTES = [np.uint8, np.int8]
@@ -167,6 +170,32 @@ def test_quantised_convolutions_round_half_to_even(m, group, biased, per_channel
                           auto_pad="SAME_UPPER", dilations=None, group=group, kernel_shape=(3, 3), pads=None, strides=None,
                           constant=constant, out=y)(threads)
         np.testing.assert_array_equal(y, due)
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize("group", [1, 2, 4])
+@pytest.mark.parametrize("types", [(np.uint8, np.uint8, np.uint8), (np.uint8, np.int8, np.uint8), (np.int8, np.int8, np.int8),
+                                   (np.uint8, np.int8, np.int8)])
+def test_models_of_quantised_convolutions(types, group, per_channel, constant):
+    """Zero points of every operand, ties, a bias, uneven padding; padding adds nothing, whatever the zero point."""
+    (x_type, w_type, y_type), channels = types, (8,) if per_channel else ()
+    x, w, rng = drawn((2, 4, 5, 6), x_type), drawn((8, 4 // group, 3, 2), w_type, 1), np.random.default_rng(2)
+    sx, zx, sy, zy = np.float32(0.5), drawn((), x_type, 3), np.float32(2), drawn((), y_type, 4)
+    sw, zw = np.float32(2.0 ** rng.integers(-9, -5, channels)), drawn(channels, w_type, 5)
+    bias = rng.integers(-2000, 2000, 8).astype(np.int32)
+    feeds = {"x": x, "sx": np.array(sx), "zx": zx, "w": w, "sw": np.asarray(sw), "zw": zw, "sy": np.array(sy), "zy": zy,
+             "B": bias}
+    model = one_node("QLinearConv", 10, feeds, {"group": group, "pads": [1, 0, 2, 1], "strides": [1, 2]})
+    if constant:
+        for info in [i for i in model.graph.input if i.name != "x"]:
+            model.graph.initializer.append(onnx.numpy_helper.from_array(feeds.pop(info.name), info.name))
+            model.graph.input.remove(info)
+    [y] = interp.load(model, threads=2).run(None, feeds)
+    exact = patched(wide(x) - wide(zx), wide(w) - wide(zw).reshape(-1, 1, 1, 1), group, (1, 2), (1, 1), (1, 0), y.shape[2:])
+    exact = exact + wide(bias).reshape(-1, 1, 1)
+    assert y.shape == (2, 8, 6, 3) and y.dtype == y_type
+    np.testing.assert_array_equal(y, quantised(exact * (0.25 * np.reshape(sw, (-1, 1, 1)).astype(float)), wide(zy), y_type))
 
 
 def test_the_result_does_not_depend_on_the_number_of_threads():
