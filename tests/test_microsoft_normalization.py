@@ -53,6 +53,15 @@ def test_embeddings_are_added_and_normalized(segments, mask, places):
         ours("EmbedLayerNormalization", given, ("f4", "i4"))
 
 
+@pytest.mark.parametrize("at, shape", [(1, (2, 2)), (1, (1, 4)), (7, (1, 4)), (7, (2, 5)), (8, (3, 4)), (4, (3, 1))])
+def test_embeddings_of_other_shapes_are_refused(at, shape):
+    given = [np.zeros((2, 4), "i4")] * 2 + [random(9, 8), random(6, 8), random(3, 8), random(8), random(8)]
+    given += [np.zeros((2, 4), "i4")] * 2
+    given[at] = np.zeros(shape, given[at].dtype)
+    with pytest.raises(interp.InterpError, match="beside"):
+        ours("EmbedLayerNormalization", given, ("f4", "i4"))
+
+
 @pytest.mark.parametrize("op, biased, attributes", [("Gelu", 0, {}), ("QuickGelu", 0, {}), ("QuickGelu", 0, {"alpha": 0.7}),
                                                     ("FastGelu", 0, {}), ("FastGelu", 1, {}), ("BiasGelu", 1, {})])
 def test_gelus_of_every_kind(op, biased, attributes):

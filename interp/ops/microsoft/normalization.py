@@ -123,6 +123,12 @@ def embed_layer_normalization(input_ids, segment_ids, word_embedding, position_e
 def _embed(epsilon: float, ids: np.ndarray, segments: np.ndarray | None, word: np.ndarray, position: np.ndarray,
            segment: np.ndarray | None, gamma: np.ndarray, beta: np.ndarray, mask: np.ndarray | None, places: np.ndarray | None,
            y: np.ndarray | None, mask_index: np.ndarray | None, total: np.ndarray | None) -> None:
+    for name, given, rows in (("segment_ids", segments, ids.shape[:1]), ("mask", mask, ids.shape[:1]),
+                              ("position_ids", places, (1, len(ids)))):
+        if given is not None and not (given.ndim == 2 and given.shape[0] in rows and given.shape[1] == ids.shape[1]):
+            raise ValueError(f"{name} of shape {given.shape} beside input_ids of shape {ids.shape}")
+    if segment is not None and segment.shape[1:] != word.shape[1:]:
+        raise ValueError(f"segment_embedding of shape {segment.shape} beside a word_embedding of shape {word.shape}")
     places = np.arange(ids.shape[1]) if places is None else places
     found = _picked(word, ids, "input_ids").astype(np.float32) + _picked(position, places, "position_ids").astype(np.float32)
     if segments is not None and segment is not None:
