@@ -96,6 +96,13 @@ def grams(x, **changes):
 X = np.array([[1, 1, 3, 3, 3, 7], [8, 6, 7, 5, 6, 8]], np.int32)
 
 
+def test_no_more_items_are_skipped_than_a_row_has():
+    due = grams(X, max_gram_length=2, max_skip_count=4)
+    assert np.array_equal(grams(X, max_gram_length=2, max_skip_count=2**31 - 1), due)
+    with pytest.raises(interp.InterpError, match="max_skip_count"):
+        grams(X, max_skip_count=-1)
+
+
 @pytest.mark.parametrize(
     "changes, due",
     [

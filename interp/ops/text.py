@@ -126,7 +126,8 @@ class Pool:
         """How often a row has each n-gram, with up to so many items left out between any two."""
         found = np.zeros(len(self.indexes))
         for n, grams in self.grams.items():
-            for apart in range(1, skips + 2 if n > 1 else 2):
+            farthest = min(skips + 1, (len(row) - 1) // (n - 1)) if n > 1 else 1
+            for apart in range(1, farthest + 1):
                 for gram in zip(*(row[k * apart:] for k in range(n)), strict=False):
                     if (at := grams.get(gram)) is not None:
                         found[at] += 1
@@ -156,6 +157,8 @@ def tfidf_vectorizer(x, *, max_gram_length, max_skip_count, min_gram_length, mod
     """
     if mode not in ("TF", "IDF", "TFIDF"):
         raise ValueError(f"mode is {mode}; it is one of TF, IDF, TFIDF")
+    if max_skip_count < 0:
+        raise ValueError(f"max_skip_count is {max_skip_count}; it must be at least 0")
     grams = pool(pool_int64s, pool_strings, ngram_counts, ngram_indexes, weights, min_gram_length, max_gram_length)
     if (x.dtype.kind in "iu") != bool(pool_int64s):
         raise ValueError(f"pool_{'int64s' if x.dtype.kind in 'iu' else 'strings'} is due for {x.dtype}")
