@@ -227,6 +227,8 @@ def causal_conv_with_state(input, weight, bias=None, past_state=None, *, activat
     """Each channel's sums over its present and its last elements, and the last ones of it all for the next call."""
     if activation not in ("none", "silu", "swish"):
         raise ValueError(f"activation is {activation!r}; it must be none, silu or swish")
+    if weight.shape[1] != 1 or weight.shape[2] < 1:
+        raise ValueError(f"weights of (channels, 1, k) with at least one tap, not {weight.shape}")
     taps, length = weight.shape[2], input.shape[2]
     before = np.zeros((*input.shape[:2], taps - 1), input.dtype) if past_state is None else past_state
     padded = np.concatenate([before, input], 2)

@@ -78,6 +78,7 @@ def fast_gelu(X, bias=None, *, out):
 
 
 def _biased(name: str, x: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
+    _along_rows(Fact("", x.shape), Fact("", bias.shape))
     if x.dtype.itemsize > 2:
         np.add(x, bias, out=out)
         in_place(name, out)

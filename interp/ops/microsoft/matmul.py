@@ -99,6 +99,8 @@ def fused_conv(X, W, B=None, Z=None, *, auto_pad="NOTSET", dilations=None, group
         conv.convolution(x, w, b, auto_pad=auto_pad, dilations=dilations, group=group, kernel_shape=kernel_shape, pads=pads,
                     strides=strides, constant=made_once, out=y)()
         if z is not None:
+            if z.shape != y.shape:
+                raise ValueError(f"Z of shape {z.shape} is added to {y.shape}")
             y += z
         activate(activation, activation_params or (), y)
     return Later(run, X, W, B, Z, out)

@@ -13,7 +13,7 @@ from ...kernels import gemm, integer
 from ...kernels import quantize as kernel
 from ...kernels.step import Later
 from ...registry import op
-from ...types import BYTES, tensors
+from ...types import BYTES, tensors, type_of
 from ..integer import columnwise, in_line, one_number, product
 from ..matmul import gemm_shape, multiplied
 from ..shapes import shape_of
@@ -152,20 +152,19 @@ def few_bits(A: Fact, B: Fact, scales: Fact, zero_points: Fact | None = None, g_
     blocks = -(-K // block_size)
     if B.shape is not None and 0 in B.shape:  # omitted
         return [(*a[:-1], N)]
-    _sizes("B", B.shape, (N, blocks, block_size * bits // 8))
-    _sizes("scales", scales.shape, (N, blocks))
+    _sizes("B", B, (N, blocks, block_size * bits // 8))
+    _sizes("scales", scales, (N, blocks))
     if zero_points is not None:
-        _sizes("zero_points", zero_points.shape,
-               (N, -(-blocks * bits // 8) if zero_points.type == "tensor(uint8)" else blocks))
+        _sizes("zero_points", zero_points, (N, -(-blocks * bits // 8) if zero_points.type == "tensor(uint8)" else blocks))
     _bias_fits(bias, (N,))
     return [(*a[:-1], N)]
 
 
-def _sizes(name: str, given: tuple[Any, ...] | None, due: tuple[int, ...]) -> None:
+def _sizes(name: str, given: Fact, due: tuple[int, ...]) -> None:
     """Refuse what has another number of elements; flat forms are in use."""
-    if given is not None and all(isinstance(n, int) for n in given):
-        if np.prod(np.array(given, object)) != np.prod(np.array(due, object)):
-            raise ValueError(f"{name} of shape {given}; due is {due}")
+    if given.shape is not None and all(isinstance(n, int) for n in given.shape):
+        if np.prod(np.array(given.shape, object)) != np.prod(np.array(due, object)):
+            raise ValueError(f"{name} of shape {given.shape}; due is {due}")
 
 
 def unpacked(packed: np.ndarray, bits: int, count: int) -> np.ndarray:
@@ -235,7 +234,8 @@ def mat_mul_n_bits(A: np.ndarray, B: np.ndarray, scales: np.ndarray, zero_points
         raise UnsupportedOperator("MatMulNBits takes weights as the text lays them out; weight_prepacked must be 0")
     if B.size == 0:
         return later(lambda bias: np.zeros(N) if bias is None else bias, out, bias)
-    _sizes("B", B.shape, (N, -(-K // block_size), block_size * bits // 8))
+    given: Any = [None if x is None else Fact(type_of(x), x.shape) for x in (A, B, scales, zero_points, g_idx, bias)]
+    few_bits(*given, K=K, N=N, block_size=block_size, bits=bits)
     layout, made = _Layout(N, K, block_size, bits), B
     parts = tuple(None if x is None else constant(_Kept, x) for x in (scales, zero_points, g_idx))
     if all(p is None or isinstance(p, _Kept) for p in parts):

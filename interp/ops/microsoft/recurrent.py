@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dims import Fact
 from ...registry import op
-from ...types import BYTES, tensors
+from ...types import BYTES, tensors, type_of
 from ..recurrent import fits, functions, layered, ways
 from ..shapes import shape_of
 
@@ -52,6 +52,9 @@ def dynamic_quantize_lstm(X, W, R, B, sequence_lens, initial_h, initial_c, P, W_
                           activation_alpha=None, activation_beta=None, activations=None, clip=None, direction="forward",
                           hidden_size=None, input_forget=0):
     """LSTM with the input and every hidden state quantized to 8 bits before they are multiplied, in whole numbers."""
+    quantized(*(None if x is None else Fact(type_of(x), x.shape) for x in (
+        X, W, R, B, sequence_lens, initial_h, initial_c, P, W_scale, W_zero_point, R_scale, R_zero_point)),
+        direction=direction, hidden_size=hidden_size)
     backward = ways(direction)
     steps, batch, _ = X.shape
     hidden = R.shape[1]
