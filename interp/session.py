@@ -85,7 +85,7 @@ class Session:
         self._variants: dict[tuple[frozenset[str], tuple[str, ...] | None], Body] = {}
 
     def _planned(self, graph: Graph) -> Body:
-        graph = optimized(graph, self._level)
+        graph = optimized(graph, self._level, self._settings.most_bytes)
         own_constants(graph, self._settings)
         return Body(graph, [declared(v) for v in graph.inputs], self._settings)
 

@@ -1,5 +1,6 @@
 """Gigantic results are refused before they are made, by an error that names the node."""
 import time
+import tracemalloc
 
 import numpy as np
 import onnx
@@ -173,3 +174,23 @@ def test_the_limit_holds_for_what_lies_between_operators():
     assert interp.load(model, most_bytes=2**25).run(None, feeds)[0].tolist() == [2000] * 2000
     with pytest.raises(interp.RunError, match=r"Mul.*\[2000, 2000\].*most_bytes"):
         interp.load(model, most_bytes=2**22).run(None, feeds)
+
+
+DOUBLED = " ".join(f"x{i + 1} = Concat<axis = 0>(x{i}, x{i})" for i in range(28))
+
+
+@pytest.mark.parametrize("text", [
+    f"m (float[2] z) => (float[N] y) <float[2] x0 = {{1, 2}}> {{ {DOUBLED} y = Neg(x28) }}",
+    f"""m (bool c) => (float[N] y) <float[2] x0 = {{1, 2}}> {{
+        y = If (c) <then_branch = t () => (float[N] p) {{ {DOUBLED} p = Neg(x28) }},
+                    else_branch = e () => (float[N] q) {{ {DOUBLED} q = Abs(x28) }}> }}"""], ids=["graph", "branches"])
+def test_what_is_worked_out_at_load_keeps_to_the_limit(text):
+    """A chain of constants, each twice the one before, of which the last would take 2 GiB."""
+    model = onnx.parser.parse_model('<ir_version: 10, opset_import: ["": 18]> ' + text)
+    feeds = {i.name: np.ones(2, "f4") if i.name == "z" else np.array(True) for i in model.graph.input}
+    tracemalloc.start()
+    try:
+        refused(model, feeds, "Concat|Neg|If", most_bytes=2**22)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()

@@ -11,20 +11,31 @@ from ..graph import Graph, Node
 MOST = 2**30  # bytes that folding may add to a model; beyond, nodes are left to the run
 
 
-def fold(graph: Graph) -> Graph:
-    """The graph with every node whose inputs are constant replaced by its results. Random nodes and those with bodies stay."""
-    constants, nodes, room = dict(graph.constants), [], MOST
+def fold(graph: Graph, most: int = MOST) -> Graph:
+    """The graph with every node whose inputs are constant replaced by its results, of no more than ``most`` bytes in all.
+
+    Random nodes and those with bodies stay.
+    """
+    return within(graph, most)[0]
+
+
+def within(graph: Graph, room: int) -> tuple[Graph, int]:
+    """The graph folded, and how many bytes of the room its results leave."""
+    constants, nodes = dict(graph.constants), []
     for node in graph.nodes:
         found = None
         if not node.bodies and not node.schema.random and all(not i or i in constants for i in node.inputs):
             found = folded(node, constants, room)
         if found is None:
             node = with_constants(node, constants) if node.captured else node
-            nodes.append(replace(node, attributes={**node.attributes, **{k: fold(b) for k, b in node.bodies.items()}}))
+            bodies = {}
+            for name, body in node.bodies.items():
+                bodies[name], room = within(body, room)
+            nodes.append(replace(node, attributes={**node.attributes, **bodies}))
         else:
             constants |= found
             room -= sum(map(size, found.values()))
-    return replace(graph, nodes=nodes, constants=constants)
+    return replace(graph, nodes=nodes, constants=constants), room
 
 
 def folded(node: Node, constants: dict[str, Any], room: int) -> dict[str, Any] | None:
