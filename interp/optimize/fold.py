@@ -11,12 +11,12 @@ from ..graph import Graph, Node
 MOST = 2**30  # bytes that folding may add to a model; beyond, nodes are left to the run
 
 
-def fold(graph: Graph, most: int = MOST) -> Graph:
+def fold(graph: Graph, most: int | None = None) -> Graph:
     """The graph with every node whose inputs are constant replaced by its results, of no more than ``most`` bytes in all.
 
     Random nodes and those with bodies stay.
     """
-    return within(graph, most)[0]
+    return within(graph, MOST if most is None else min(most, MOST))[0]
 
 
 def within(graph: Graph, room: int) -> tuple[Graph, int]:
