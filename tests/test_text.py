@@ -10,6 +10,9 @@ from onnx import helper
 
 import interp
 
+from .every import one_node
+from .toys import independent
+
 
 def run(op, x, version, domain="", outputs=("Y",), **attributes):
     """One operator on strings; those that are None are left out."""
@@ -293,6 +296,52 @@ def test_patterns_mean_what_re2_says(pattern, text, due):
             run("RegexFullMatch", strings(text), 20, pattern=pattern)
     else:
         assert run("RegexFullMatch", strings(text), 20, pattern=pattern).tolist() == [due]
+
+
+PIECES = ["a", "b", ".", "[ab]", "[^a]", r"\d", r"\w", r"\s", r"\D", r"\W", "[[:alpha:]]", "[[:^digit:]]", r"\b", r"\B", "^", "$",
+          r"\.", r"\x61", r"[\d_]", "(?i)a", "(?i:b)", r"\Aa", r"b\z", r"\pL", r"\p{Greek}", r"\P{Lu}", "é", r"[^\n]", r"\Q.a\E",
+          "(?s).", "(?:)", r"\n", r"[a\-b]", "[]a]", "[^]a]", r"\x{e9}", "(?P<n>a)", "(?U)a+", "(?m)^a$"]
+TEXTS = ["", "a", "b", "ab", "aa", "abc", "aab", " ", "1", "a1", "é", "A", "aB", "\n", "a\n", "a\nb", ".a", "_", "α", "Λ", "aba",
+         "a b", "-", "]", "ab1_"]
+
+
+def pattern_of(rng, depth):
+    def part():
+        return pattern_of(rng, depth - 1)
+    kind = 0 if depth == 0 else rng.integers(6)
+    if kind == 0:
+        return str(rng.choice(PIECES))
+    if kind < 3:
+        return part() + part()
+    if kind < 5:
+        return f"({part()}|{part()})" if kind == 3 else f"{part()}|{part()}"
+    return f"(?:{part()})" + str(rng.choice(["*", "+", "?", "{2}", "{1,2}", "{0,}", "*?", "+?", "??", "{2,}?"]))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_onnxruntime_whose_engine_is_re2_matches_the_same(seed):
+    rng, x = np.random.default_rng(seed), strings(*TEXTS)
+    for _ in range(30):
+        given = {"pattern": pattern_of(rng, 3)}
+        model = one_node("RegexFullMatch", 20, {"X": x}, given)
+        assert run("RegexFullMatch", x, 20, **given).tolist() == independent(model, {"X": x})[0].tolist(), given
+
+
+@pytest.mark.parametrize("mode", ["TF", "IDF", "TFIDF"])
+@pytest.mark.parametrize("skips", range(4))
+def test_onnxruntime_counts_the_same_n_grams(mode, skips):
+    rng = np.random.default_rng(skips)
+    for _ in range(15):
+        ones, twos, threes = ([list(g) for g in {tuple(map(int, r)) for r in rng.integers(0, 5, (3, n))}] for n in (1, 2, 3))
+        count = len(ones + twos + threes)
+        least = int(rng.integers(1, 4))
+        given = dict(
+            mode=mode, min_gram_length=least, max_gram_length=int(rng.integers(least, 4)), max_skip_count=skips,
+            ngram_counts=[0, len(ones), len(ones) + 2 * len(twos)], ngram_indexes=rng.permutation(count).tolist(),
+            pool_int64s=sum(ones + twos + threes, []), weights=rng.integers(1, 9, count).astype(float).tolist())
+        for x in (rng.integers(0, 5, (2, 7)), rng.integers(0, 5, 7)):
+            due = independent(one_node("TfIdfVectorizer", 9, {"X": x}, given), {"X": x})
+            np.testing.assert_array_equal(run("TfIdfVectorizer", x, 9, **given), due[0])
 
 
 def test_time_is_linear_where_others_never_end():
