@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dims import Fact, fresh
+from ..dims import Fact, fresh, larger
 from ..registry import op
 from .once import once
 from .patterns import compiled, matches
@@ -47,11 +47,11 @@ def string_concat(x, y):
 
 # StringNormalizer
 
-def _kept(x: Fact, **_: Any) -> list[Any]:
+def _kept(x: Fact, *, stopwords: Any, **_: Any) -> list[Any]:
     shape = shape_of(x)
     if len(shape) not in (1, 2) or len(shape) == 2 and shape[0] != 1 and isinstance(shape[0], int):
         raise ValueError(f"the input has the shape [C] or [1, C], not {list(shape)}")
-    return [(*(1,) * (len(shape) - 1), fresh())]
+    return [(*(1,) * (len(shape) - 1), fresh() if stopwords else larger(shape[-1], 1))]
 
 
 def lowered(s: str, turkish: bool) -> str:
