@@ -49,7 +49,7 @@ def window(spec):
     turns = 2 * np.pi * np.arange(7) / 6
     due = a - b * np.cos(turns) + c * np.cos(2 * turns)
     dtype = spec.dtype("T2")
-    due = np.trunc(due) if dtype.kind in "iu" else due
+    due = np.trunc(due.round(9)) if dtype.kind in "iu" else due
     return Case([np.array(7, spec.dtype("T1"))], [due], periodic=0, output_datatype=code_of(dtype))
 
 
