@@ -136,7 +136,7 @@ def cosines(size: Any, periodic: int, code: int, *weights: float) -> np.ndarray:
     turns = 2 * np.pi * np.arange(length) / period if period else np.zeros(length)
     if not period:
         weights = (1,)
-    found, dtype = sum(w * np.cos(k * turns) for k, w in enumerate(weights)), DTYPE[OF_CODE[code]]
+    found, dtype = np.asarray(sum(w * np.cos(k * turns) for k, w in enumerate(weights))), DTYPE[OF_CODE[code]]
     # A peak of 1 less a rounding error must not become the whole number 0.
     return (found if dtype == np.float64 else np.asarray(found, np.float32)).astype(dtype)
 
