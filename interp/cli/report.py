@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from interp.cli import show
 from interp.cli.checks import parts
 
@@ -75,8 +77,9 @@ def values(run: Run) -> Iterator[list[Any]]:
         yield [("input", "bold"), f"    {feed.name:{width}}  ", kind, f"  {feed.source}{said}"]
     for name, value in run.outputs.items():
         kind = (f"{show.described(value):{kind_width}}", "cyan")
-        yield [("output", "bold"), f"   {name:{width}}  ", kind, f"  {show.facts(value)}"]
         best = run.best(value)
+        said = show.facts(value) if isinstance(value, np.ndarray) or not best else ""  # of maps the best entries say it all
+        yield [("output", "bold"), f"   {name:{width}}  ", kind, f"  {said}"]
         for row, classes in enumerate(best):
             listed = " ".join(f"{c['label']} ({show.number(c['value'])})" for c in classes)
             which = f"row {row}  " if len(best) > 1 else ""

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from interp.cli.arguments import visible
 
 BYTES = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+ROOM = 60  # characters for the first strings or entries of a value
 COUNTS = (("G", 10**9), ("M", 10**6), ("k", 10**3))
 
 
@@ -140,38 +141,74 @@ def labels(props: dict[str, str]) -> list[str]:
     return [name.strip() for name in text.split(",")] if text else []
 
 
-def score_rows(value: Any) -> np.ndarray | None:
-    """An output seen as rows of scores, one for each item of the batch; None where it does not look like that."""
+def score_rows(value: Any, names: list[str]) -> list[tuple[np.ndarray, Sequence[Any]]]:
+    """An output seen as rows of scores and the names of their classes, a row for each item; none where it looks otherwise."""
+    if isinstance(value, list | tuple) and value and all(map(of_numbers, value)):
+        return [(np.array([*row.values()], np.float64), [*row]) for row in value]
     if not isinstance(value, np.ndarray) or value.dtype.kind in "OUSbiuc" or not value.size:
-        return None
+        return []
     rows = value.reshape(value.shape[0], -1) if value.ndim > 1 else value.reshape(1, -1)
     wide = [n for n in value.shape[1:] if n > 1] if value.ndim > 1 else [value.size]
-    return rows if len(wide) == 1 and wide[0] > 1 else None
+    if len(wide) != 1 or wide[0] < 2:
+        return []
+    return [(row, names if len(names) == len(row) else range(len(row))) for row in rows.astype(np.float64)]
+
+
+def of_numbers(value: Any) -> bool:
+    """Whether this is a map from classes to scores."""
+    return isinstance(value, dict) and bool(value) and all(isinstance(v, float | np.floating) for v in value.values())
 
 
 def top(value: Any, k: int | None, names: list[str]) -> list[list[dict[str, Any]]]:
     """The k largest scores of each row: index, label, value; 5 of a single row unless k is said."""
-    rows = score_rows(value)
-    if rows is None or k == 0 or k is None and (len(rows) > 1 or value.ndim == 1):
+    if k == 0 or k is None and not single(value):
         return []
-    found = []
-    for row in rows.astype(np.float64):
-        best = np.argsort(-row, kind="stable")[:k or 5]
-        called = names if len(names) == len(row) else range(len(row))
-        found.append([{"index": int(i), "label": str(called[i]), "value": float(row[i])} for i in best])
-    return found
+    return [[{"index": int(i), "label": str(called[i]), "value": float(row[i])} for i in np.argsort(-row, kind="stable")[:k or 5]]
+            for row, called in score_rows(value, names)]
+
+
+def single(value: Any) -> bool:
+    """Whether an output holds one item of a batch."""
+    if isinstance(value, np.ndarray):
+        return value.ndim > 1 and value.shape[0] == 1
+    return isinstance(value, list | tuple) and len(value) == 1
 
 
 def facts(value: Any) -> str:
-    """The statistics in words."""
+    """The statistics in words; of strings and maps the first entries, of a sequence what its first item has."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OUS":
+        return few(json.dumps(plain(item), ensure_ascii=False) for item in value.ravel()[:ROOM].tolist())
+    if isinstance(value, dict):
+        return few(f"{key} {brief(item)}" for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return f"first: {facts(value[0])}" if value else ""
     return "  ".join(f"{key} {number(x)}" for key, x in statistics(value).items())
 
 
+def few(texts: Iterable[str]) -> str:
+    """As many as fit into some part of a line, then an ellipsis; of one that is too long the beginning."""
+    said = ""
+    for text in texts:
+        longer = f"{said}  {text}" if said else text
+        if len(longer) > ROOM:
+            return f"{said}  …" if said else f"{text[:ROOM]}…"
+        said = longer
+    return said
+
+
+def brief(item: Any) -> str:
+    return number(float(item)) if isinstance(item, float | np.floating) else str(item)
+
+
 def whole(value: Any) -> str:
-    """All values, none left out."""
+    """All values, none left out; each item of a sequence and each entry of a map on lines of its own."""
     if isinstance(value, np.ndarray):
         with np.printoptions(threshold=sys.maxsize, linewidth=120):
             return str(value)
+    if isinstance(value, list | tuple):
+        return "\n".join(f"{i}: {repr(item) if isinstance(item, dict) else whole(item)}" for i, item in enumerate(value))
+    if isinstance(value, dict):
+        return "\n".join(f"{key!r}: {whole(item)}" for key, item in value.items())
     return repr(value)
 
 
