@@ -276,7 +276,8 @@ class Plan:
         for node in self.nodes:
             for shape in (shapes[o] for o in node.outputs if o in shapes):
                 if len(shapes) == 1 or min(shape, default=0) < 0:
-                    raise RunError(f"{label(node)}: no array can have its result's shape, {list(shape)}")
+                    small = "; its input is too small" if min(shape, default=0) < 0 else ""
+                    raise RunError(f"{label(node)}: no array can have its result's shape, {list(shape)}{small}")
         raise RunError(f"no array can have one of the shapes {list(map(list, shapes.values()))}")
 
     def _steps(self, memory: dict[str, Any]) -> list[Any]:

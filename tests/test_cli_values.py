@@ -1,10 +1,11 @@
 """What `python -m interp` says of strings, maps and sequences, and how they are given to it."""
 import json
 
+import numpy as np
 import onnx
 import pytest
 
-from .test_cli import succeeds, values
+from .test_cli import interp, refused, succeeds, values
 
 HEAD = '<ir_version: 10, opset_import: ["": 22, "ai.onnx.ml": 3]>'
 
@@ -51,3 +52,32 @@ def test_all_items_of_a_sequence_are_on_lines_of_their_own(zipped):
     told = succeeds(zipped, "-i", "x=[[0.25,0.75],[1,0]]", "--print", "full")
     assert "\n0: {'cat': 0.25, 'dog': 0.75}\n1: {'cat': 1.0, 'dog': 0.0}\n" in told
     assert values(zipped, "-i", "x=[[0.25,0.75]]", output="scores") == [{"cat": 0.25, "dog": 0.75}]
+
+
+def test_a_literal_is_a_sequence_of_tensors_or_an_absent_optional(parsed):
+    joined = parsed("g (seq(float[k]) s) => (float[n] y) { y = ConcatFromSequence<axis = 0>(s) }")
+    assert values(joined, "-i", "s=[[1,2],[3]]") == [1, 2, 3]
+    assert "-i 's=[[1,2],[3]]'" in refused(5, joined)
+    assert "give a list of its tensors" in refused(5, joined, "-i", "s=1")
+    asked = parsed("g (optional(float[n]) o) => (bool y) { y = OptionalHasElement(o) }")
+    assert values(asked, "-i", "o=null") is False and values(asked, "-i", "o=[1]") is True
+
+
+def test_strings_without_quotes_are_told_how_they_are_given(parsed):
+    copied = parsed("g (string[n] x) => (string[n] y) { y = Identity(x) }")
+    assert """-i 'x=["a", "b"]'""" in refused(5, copied, "-i", "x=hello")
+
+
+def test_an_archive_of_other_names_is_told_how_to_choose(parsed, tmp_path):
+    copied = parsed("g (float[n] x) => (float[n] y) { y = Identity(x) }")
+    np.savez(tmp_path / "two.npz", a=np.ones(2, np.float32), b=np.ones(3, np.float32))
+    line = refused(5, copied, "-i", f"x={tmp_path}/two.npz")
+    assert "known: a, b;" in line and line.endswith("two.npz:KEY takes one")
+    assert values(copied, "-i", f"x={tmp_path}/two.npz:b") == [1, 1, 1]
+
+
+def test_sizes_that_nobody_gave_are_suspected_when_a_run_fails(parsed):
+    narrow = parsed("g (float[1,1,n] x, float[1,1,4] w) => (float[1,1,m] y) { y = Conv(x, w) }")
+    done = interp(narrow)
+    assert done.returncode and "-d and --shape set them" in done.stderr and "too small" in done.stderr.splitlines()[-1]
+    assert "--shape" not in interp(narrow, "-d", "n=2").stderr

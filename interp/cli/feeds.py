@@ -127,8 +127,8 @@ class Sizes:
 def _made(value: Any, shape: tuple[int, ...], settings: specs.Settings) -> Feed:
     """What an input holds that nobody gave."""
     if not value.type.startswith("tensor("):
-        how = "FILE.json" if "map(" in value.type else "FILE.pb"
-        raise InputError(f"{value.name} is a {value.type}, which cannot be made; give it with -i {value.name}={how}")
+        how = f"FILE.json or -i '{value.name}={specs.example(value.type)}'"
+        raise InputError(f"{value.name}: nothing is made for the type {value.type}; give it with -i {value.name}={how}")
     dtype = specs.dtype_of(value)
     with specs.making(shape):
         if value.name.endswith("_mask"):

@@ -63,7 +63,12 @@ def main(args: argparse.Namespace) -> int:
         show.notice(text)
     feeds = {f.name: f.value for f in run.feeds}
     since = time.perf_counter()
-    run.outputs = outputs_of(session, args, feeds)
+    try:
+        run.outputs = outputs_of(session, args, feeds)
+    except interp.InterpError:
+        if not args.quiet and any("taken as 1" in text for text in run.notices):
+            show.notice("sizes that are taken as 1 may be too small, or not fit the others; -d and --shape set them")
+        raise
     run.first = time.perf_counter() - since
     run.later = timed(lambda: session.run(args.outputs if of_model(session, args.outputs) else None, feeds), run)
     check(run, feeds)

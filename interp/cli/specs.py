@@ -135,6 +135,9 @@ def _literal(text: str, value: Any, shape: Shape) -> Any:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
+        if "tensor(string)" in value.type:
+            raise InputError(f"{value.name} takes strings, {text} is none; they are given between quotes, in a shell as "
+                             f"-i '{value.name}=[\"a\", \"b\"]'") from None
         raise InputError(f"{value.name}={text}: neither a file ({', '.join(FILES)}) nor zeros, ones, arange, rand, f32[1,3] "
                          f"or a literal such as [1,2,3]; {nearest(text, ['zeros', 'ones', 'arange', 'rand'])}") from None
     return converted(parsed, value, shape)
@@ -172,7 +175,8 @@ def _entry(path: Path, key: str | None, name: str) -> np.ndarray:
     arrays = _archive(path)
     wanted = key or (next(iter(arrays)) if len(arrays) == 1 else name)
     if wanted not in arrays:
-        raise InputError(f"{path} has no array {wanted}; {nearest(wanted, arrays)}")
+        choice = "" if key else f"; {path}:KEY takes one"
+        raise InputError(f"{path} has no array {wanted}; {nearest(wanted, arrays)}{choice}")
     return arrays[wanted]
 
 
@@ -223,9 +227,19 @@ def _text(path: Path, value: Any, shape: Shape) -> np.ndarray:
 
 
 def converted(parsed: Any, value: Any, shape: Shape) -> Any:
-    """Numbers without a type of their own, in that of the input; a value that does not fit there is an error."""
+    """What JSON or a text holds, in the type of the input; a value that does not fit there is an error."""
+    if parsed is None and value.type.startswith("optional("):
+        return None
     if "map(" in value.type:
         return _mapped(parsed, value.type, value.name)
+    if "seq(" in value.type:
+        if not isinstance(parsed, list):
+            raise InputError(f"{value.name} is a {value.type}; give a list of its tensors, such as [[1,2],[3]]")
+        return [_tensor(item, value, None) for item in parsed]
+    return _tensor(parsed, value, shape)
+
+
+def _tensor(parsed: Any, value: Any, shape: Shape) -> np.ndarray:
     dtype = dtype_of(value)
     try:
         given = np.array(parsed, object if dtype.kind == "O" else None)
@@ -238,6 +252,14 @@ def converted(parsed: Any, value: Any, shape: Shape) -> Any:
     elif given.dtype.kind not in "biuf" or dtype.kind in "iu" and (array.astype(given.dtype) != given).any():
         raise InputError(f"{value.name}: {parsed if given.size < 9 else 'some of these values'} cannot be {dtype.name}")
     return _fitted(array, shape)
+
+
+def example(kind: str) -> str:
+    """A literal of a type that is no tensor's."""
+    if "map(" in kind:
+        item = '{"a":1}' if "map(string" in kind else '{"0":1}'
+        return f"[{item}]" if "seq(" in kind else item
+    return "[[1,2],[3]]" if "seq(" in kind else "null"
 
 
 def _mapped(parsed: Any, kind: str, name: str) -> Any:
