@@ -1,5 +1,9 @@
 """`interp ops`, each time as a process of its own."""
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,8 +46,23 @@ def test_what_is_missing_is_named_and_fails(unknown, tmp_path):
     assert len(done.stdout.splitlines()) == 2
     mine = tmp_path / "hat.py"
     mine.write_text(HAT)
-    assert succeeds("ops", unknown, "--missing", "--kernels", mine).count("\n") == 1
+    assert succeeds("ops", unknown, "--missing", "--kernels", mine) == ""
     assert "hat" in succeeds("ops", unknown, "--kernels", mine)
+
+
+def test_types_are_those_of_the_data():
+    rows = {r["name"]: r for r in json.loads(succeeds("ops", "--json"))["operators"]}
+    assert "float" in rows["Where"]["types"] and rows["StringNormalizer"]["types"] == ["string"]
+
+
+def test_a_table_is_no_wider_than_the_terminal():
+    leader, follower = pty.openpty()
+    subprocess.run([sys.executable, "-m", "interp", "ops", DIGITS], stdout=follower, cwd=ROOT, timeout=120, check=True,
+                   env={**os.environ, "COLUMNS": "80"})
+    os.close(follower)
+    lines = os.read(leader, 100_000).decode().splitlines()
+    assert max(map(len, lines)) <= 80 < max(map(len, succeeds("ops", DIGITS).splitlines()))
+    assert any(line.startswith(" ") for line in lines)
 
 
 def test_a_file_that_is_no_model_is_refused(tmp_path):

@@ -2,14 +2,18 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import interp
 from interp.cli import show
+from interp.cli.arguments import visible
 from interp.cli.run import layered
 from interp.errors import Unsupported
 from interp.functions import domain_of, opsets_of
@@ -19,7 +23,8 @@ from interp.schema import Schema, versions
 
 SCHEMA = 1
 PRIVATE = "interp"  # the domain of operators that only this package's own passes write
-FEW = 6  # types that are named one by one
+FEW, SHORT = 6, 72  # types that are named one by one, and characters for them
+NARROW = 8  # characters that a column keeps on a narrow terminal
 HEAD = ("operator", "versions", "types", "runs as", "from")
 
 
@@ -44,7 +49,9 @@ class Row:
 
     @property
     def allowed(self) -> str:
-        names = ", ".join(self.types) if len(self.types) <= FEW else f"all {len(self.types)}"
+        names = ", ".join(self.types)
+        if len(self.types) > FEW or len(names) > SHORT:
+            names = f"all {len(self.types)}"
         return f"{names}; not {', '.join(self.without)}" if self.without else names
 
     @property
@@ -62,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
             show.notice("nothing is missing")
     if args.json:
         show.write_json({"schema": SCHEMA, "operators": [vars(r) for r in rows]}, args.json)
-    if args.json != "-":
+    if args.json != "-" and (rows or args.markdown):
         for line in markdown(rows) if args.markdown else table(rows, counted=bool(args.model)):
             print(line)
     sys.stdout.flush()
@@ -91,8 +98,9 @@ def row(domain: str, name: str, schemas: Iterable[Schema], registry: interp.Regi
     if not found:
         return Row(domain, name, [], lacking, [], [], "nothing", "")
     schema, op = found[-1]
-    first = next((p.type for p in (*schema.inputs, *schema.outputs) if p.type in schema.types), "")
-    allowed, mine = schema.types.get(first, frozenset()), op.takes(schema).get(first, frozenset())
+    told = next((t for t in ("T", *(p.type for p in (*schema.inputs, *schema.outputs))) if t in schema.types), "")
+    only = frozenset(p.type for p in schema.inputs[:1])  # where the schema leaves no choice
+    allowed, mine = schema.types.get(told, only), op.takes(schema).get(told, only)
     return Row(domain, name, [s.since for s, _ in found], lacking, names(mine), names(allowed - mine), kernel(op), source(op))
 
 
@@ -139,25 +147,31 @@ def walk(nodes: Iterable[Any]) -> Iterator[Any]:
 
 
 def table(rows: list[Row], counted: bool) -> Iterator[str]:
-    """Columns of plain text."""
+    """Columns of plain text; on a terminal no wider than it, the cells wrapped."""
     lines = [(("domain", *HEAD, "nodes") if counted else ("domain", *HEAD)),
              *((r.domain or "ai.onnx", *r.cells, *([str(r.nodes)] if counted else [])) for r in rows)]
+    lines = [tuple(map(visible, line)) for line in lines]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    while sum(widths) + 2 * len(widths) > room and max(widths) > NARROW:
+        widths[widths.index(max(widths))] -= 1
     for line in lines:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        wrapped = [textwrap.wrap(cell, width) for cell, width in zip(line, widths, strict=True)]
+        for parts in zip_longest(*wrapped, fillvalue=""):
+            yield "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
 
 
 def markdown(rows: list[Row]) -> Iterator[str]:
     """A document with a table a domain."""
     yield "# Operators"
     yield ""
-    yield "Made by `interp ops --markdown`. Versions are those of the operator's schema; types are those of its first type"
-    yield "constraint in the newest version. A step fills buffers that are planned ahead, in a compiled loop where the family has"
-    yield "one for the type; what runs as Python makes its results anew."
+    yield "Made by `interp ops --markdown`. Versions are those of the operator's schema; types are those of its type constraint"
+    yield "T, or of the first where there is no T, in the newest version. A step fills buffers that are planned ahead, in a"
+    yield "compiled loop where the family has one for the type; what runs as Python makes its results anew."
     for domain in dict.fromkeys(r.domain for r in rows):
         mine = [r for r in rows if r.domain == domain]
         yield ""
-        yield f"## {domain or 'ai.onnx'}: {sum(bool(r.served) for r in mine)} operators"
+        yield f"## {domain or 'ai.onnx'}: {(n := sum(bool(r.served) for r in mine))} operator{'s' * (n != 1)}"
         yield ""
         yield "| " + " | ".join(HEAD) + " |"
         yield "|---" * len(HEAD) + "|"
