@@ -236,7 +236,7 @@ def test_options_of_other_commands_are_not_accepted():
 @pytest.mark.parametrize("code, args", [
     (2, ["-d", "N"]), (2, ["-n", "many"]), (2, ["--layout", "XY"]), (2, ["-O", "7"]), (2, ["--range", "image=2:1"]),
     (5, ["-i", "image=nothing.npy"]), (5, ["-i", "image=sevn"]), (5, ["--data", "nowhere"]), (5, ["-i", "image=[1.5,2]"]),
-    (2, ["--kernels", "no_such_module"]), (2, ["-n", "0", "-o", "no/such/folder/a.npz"]),
+    (2, ["--kernels", "no_such_module"]), (2, ["--kernels", "no/such.py"]), (2, ["-n", "0", "-o", "no/such/folder/a.npz"]),
 ])
 def test_mistakes_are_one_line_and_an_exit_code(code, args):
     refused(code, DIGITS, *args)

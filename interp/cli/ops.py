@@ -98,7 +98,8 @@ def row(domain: str, name: str, schemas: Iterable[Schema], registry: interp.Regi
     if not found:
         return Row(domain, name, [], lacking, [], [], "nothing", "")
     schema, op = found[-1]
-    told = next((t for t in ("T", *(p.type for p in (*schema.inputs, *schema.outputs))) if t in schema.types), "")
+    constraints = [p.type for p in (*schema.inputs, *schema.outputs) if p.type in schema.types]
+    told = next((t for t in constraints if t.startswith("T")), constraints[0] if constraints else "")
     only = frozenset(p.type for p in schema.inputs[:1])  # where the schema leaves no choice
     allowed, mine = schema.types.get(told, only), op.takes(schema).get(told, only)
     return Row(domain, name, [s.since for s, _ in found], lacking, names(mine), names(allowed - mine), kernel(op), source(op))
@@ -165,8 +166,8 @@ def markdown(rows: list[Row]) -> Iterator[str]:
     """A document with a table a domain."""
     yield "# Operators"
     yield ""
-    yield "Made by `interp ops --markdown`. Versions are those of the operator's schema; types are those of its type constraint"
-    yield "T, or of the first where there is no T, in the newest version. A step fills buffers that are planned ahead, in a"
+    yield "Made by `interp ops --markdown`. Versions are those of the operator's schema; types are those of its first type"
+    yield "constraint that is a T, if it has one, in the newest version. A step fills buffers that are planned ahead, in a"
     yield "compiled loop where the family has one for the type; what runs as Python makes its results anew."
     for domain in dict.fromkeys(r.domain for r in rows):
         mine = [r for r in rows if r.domain == domain]

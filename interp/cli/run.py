@@ -94,6 +94,8 @@ def module_of(text: str) -> ModuleType:
     path = Path(text)
     try:
         if not path.is_file():
+            if path.suffix in (".py", ".so", ".pyd") or len(path.parts) > 1:
+                raise UsageError(f"--kernels {text}: there is no such file")
             sys.path.insert(0, "")
             return importlib.import_module(text.removesuffix(".py"))
         spec = importlib.util.spec_from_file_location(path.name.partition(".")[0], path)
