@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
@@ -120,7 +121,9 @@ def _unknown(name: str, opset: int, domain: str) -> str:
     where = f"in domain {domain}" if domain else "in ONNX"
     if since:
         return f"{name} came with version {since[0]} of its domain, the model imports {opset}"
-    return f"there is no operator {name} {where}; add one with --kernels FILE.py or registry.add(op(...))"
+    near = get_close_matches(name, [n for d, n in _history() if d == domain], 1)
+    hint = f"did you mean {near[0]}?" if near else "add one with --kernels FILE.py or registry.add(op(...))"
+    return f"there is no operator {name} {where}; {hint}"
 
 
 @cache

@@ -104,8 +104,10 @@ def test_a_gap_between_ranges_is_not_served():
 def test_an_unknown_operator_says_how_to_add_one():
     with pytest.raises(UnsupportedOperator, match=r"Relu-14.*--kernels FILE.py or registry.add"):
         layer().find(schema("Relu", 14))
-    with pytest.raises(UnsupportedOperator, match="no operator Nonesuch in ONNX"):
+    with pytest.raises(UnsupportedOperator, match="no operator Nonesuch in ONNX; add one with --kernels"):
         schema("Nonesuch", 20)
+    with pytest.raises(UnsupportedOperator, match="no operator Rleu in ONNX; did you mean Relu?"):
+        schema("Rleu", 20)
 
 
 def test_an_operator_of_a_later_opset_says_when_it_came():

@@ -10,7 +10,6 @@ from importlib import import_module
 from ..errors import ModelError, UnsupportedOperator
 from ..graph import Graph, Node
 from ..registry import Registry
-from ..schema import Schema
 from .tape import FLAT, RULES, Rule, Tape
 
 for family in ("elementwise", "layout", "linear", "reduction", "window"):
@@ -92,17 +91,17 @@ def _back(node: Node, gradients: dict[str, list[str]], varies: set[str], tape: T
     if not wanted or flat(node):
         return
     due = [tape.total(gradients[o]) if o in gradients else None for o in node.outputs]
-    found = rule_of(node.schema)(tape, node, *due)
+    found = rule_of(node)(tape, node, *due)
     for i in wanted:
         write = found[i] if i < len(found) else None
         if write is not None:
             gradients.setdefault(node.inputs[i], []).append(write())
 
 
-def rule_of(schema: Schema) -> Rule:
-    """How the gradients of an operator's inputs follow from those of its outputs."""
-    key = schema.domain, schema.name
-    if key in RULES and RULES[key][0] <= schema.since:
+def rule_of(node: Node) -> Rule:
+    """How the gradients of a node's inputs follow from those of its outputs."""
+    key = node.schema.domain, node.schema.name
+    if key in RULES and RULES[key][0] <= node.schema.since:
         return RULES[key][1]
     known = sorted({name for domain, name in RULES if not domain} | FLAT)
-    raise UnsupportedOperator(f"{schema} has no derivative here; Gradient knows those of {', '.join(known)}")
+    raise UnsupportedOperator(f"{node.name}: {node.schema} has no derivative here; Gradient knows those of {', '.join(known)}")
