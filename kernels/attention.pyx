@@ -38,7 +38,7 @@ cdef int ITEMS = 8  # at the least, where there are queries enough: what several
 
 cdef struct Bound:
     Attention attention
-    Py_ssize_t items, cost
+    Py_ssize_t items, cost, kv_heads
     int width, y, mask, past_k, past_v, valid, present_k, present_v, arrays  # positions of arrays, -1 where absent
 
 cdef struct Keeping:
@@ -76,7 +76,7 @@ cdef int keep(const Team* crew, void** at, const Bound* how, int present, int pa
         return OK
     on.past, on.new, on.present = <const char*> array_at(at, past), <const char*> at[new], <char*> at[present]
     on.at, on.before, on.rows, on.bytes, on.width = strides[0], a.past, a.keys, size * how.width, how.width
-    on.heads = a.heads // a.group
+    on.heads = how.kv_heads
     return share(crew, <Task> kept, &on, a.batch * on.heads, (a.past + a.keys) * on.bytes // 8)
 
 
@@ -116,6 +116,7 @@ def attention(q, k, v, y, *, heads=None, kv_heads=None, mask=None, past_k=None, 
         raise ValueError(f"{a.heads} heads cannot share {k_heads}")
     if sides(y, heads, &a.y) != (a.batch, a.heads, a.queries, a.v_size):
         raise ValueError(f"the result is not {y.shape}")
+    how.kv_heads = k_heads
     a.group, a.past = a.heads // max(k_heads, 1) or 1, 0 if past_k is None else past_k.shape[2]
     if (past_k is None) != (past_v is None):
         raise ValueError("caches of keys and of values come together")

@@ -193,6 +193,14 @@ def test_a_cache_goes_before_the_keys(opset, dtype, past):
     near(run(opset, (q, k, v, None, past_k, past_v), is_causal=1)[0], wanted)
 
 
+def test_caches_grow_also_where_there_are_no_heads_of_queries():
+    k, v, past_k, past_v = random((2, 3, 2, 5)), random((2, 3, 2, 7)), random((2, 3, 4, 5)), random((2, 3, 4, 7))
+    y, keys, values = run(24, (np.zeros((2, 0, 2, 5), k.dtype), k, v, None, past_k, past_v), OUTPUTS[:3])
+    assert y.shape == (2, 0, 2, 7)
+    np.testing.assert_array_equal(keys, np.concatenate([past_k, k], 2))
+    np.testing.assert_array_equal(values, np.concatenate([past_v, v], 2))
+
+
 def test_heads_may_lie_side_by_side():
     q, k, v = projected()
     past_k, past_v = random((2, 2, 4, 5)), random((2, 2, 4, 7))
