@@ -185,7 +185,11 @@ class Plan:
         known = self.sizes([getattr(f, "shape", None) for f in feeds])
         if isinstance(known, str):
             raise RunError(known)
-        numbers = {s: tuple([d if type(d) is int else number(d, known) for d in s]) for s in self.distinct}
+        try:
+            numbers = {s: tuple([d if type(d) is int else number(d, known) for d in s]) for s in self.distinct}
+        except ZeroDivisionError:
+            given = [getattr(f, "shape", None) for f in feeds]
+            raise RunError(f"a size is divided by another that is 0, for inputs of the shapes {given}") from None
         shapes = {v: numbers[self.facts[v].shape or ()] for v in self.dtypes}
         if any([n and min(n) < 0 for n in numbers.values()]):
             self._refuse(shapes)
@@ -203,7 +207,7 @@ class Plan:
         arena = self._arena(shapes, memory)
         for v, root in self.root.items():
             if v not in memory:
-                memory[v] = memory[root] if shapes[v] == shapes[root] else memory[root].reshape(shapes[v])
+                memory[v] = memory[root] if shapes[v] == shapes[root] else self._seen(v, memory[root], shapes[v])
         steps = self._steps(memory)
         steps += [put_off(duplicate, [memory[o]], [outs[k]]) if o in self.cells else copied(memory[o], outs[k])
                   for k, o in ((k, self.outputs[k]) for k in self.copies)]
@@ -212,6 +216,13 @@ class Plan:
                            self.settings.cancel)
         except (ValueError, MemoryError) as e:
             raise RunError(str(e)) from e
+
+    def _seen(self, value: str, storage: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """A storage in the shape of a view."""
+        try:
+            return storage.reshape(shape)
+        except ValueError as e:
+            raise RunError(f"{next(label(n) for n in self.nodes if value in n.outputs)}: {e}") from e
 
     def _slot(self, value: str, shapes: dict[str, tuple[int, ...]], feed: Any = None) -> Any:
         """A stand-in for an array of the caller's."""

@@ -46,3 +46,17 @@ def test_quantized_layers_have_weights_and_scales_that_fit(at, shape):
               zeros((1, 2, 4)), zeros((1, 2, 4)), zeros((1, 12)), zeros(1), zeros(1, "u1"), zeros(1), zeros(1, "u1")]
     inputs[at] = zeros(shape, inputs[at].dtype)
     refused("DynamicQuantizeLSTM", inputs, hidden_size=4)
+
+
+@pytest.mark.parametrize("op, wanted, feed, attributes", [
+    ("Reshape", [3, 0, 2], (3, 5, 4), {}), ("Squeeze", [1], (3, 5, 4), {}),
+    ("Resize", [1, 3, 3], (1, 0, 3), {"keep_aspect_ratio_policy": "not_larger"})])
+def test_sizes_that_cannot_be_are_errors_of_the_package(op, wanted, feed, attributes):
+    names = ["x", "", "", "wanted"] if op == "Resize" else ["x", "wanted"]
+    graph = helper.make_graph([helper.make_node(op, names, ["y"], **attributes)], "g",
+                              [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["a", "b", "c"])],
+                              [helper.make_empty_tensor_value_info("y")],
+                              [onnx.numpy_helper.from_array(np.array(wanted), "wanted")])
+    session = interp.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=10))
+    with pytest.raises(interp.InterpError):
+        session.run(None, {"x": zeros(feed)})
