@@ -45,24 +45,28 @@ def rows(rng, n, features, dtype=np.float32):
     return x
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("tracks", [0, 1])
-def test_every_mode_sends_missing_values_where_the_node_says(mode, tracks):
-    attributes = dict(
+def branch(mode, **limits):
+    """A regressor of one node, which votes 1 where it holds, else 0."""
+    return dict(
         nodes_treeids=[0] * 3,
         nodes_nodeids=[0, 1, 2],
         nodes_featureids=[0, 0, 0],
         nodes_modes=[mode, "LEAF", "LEAF"],
-        nodes_values=[1.5, 0.0, 0.0],
         nodes_truenodeids=[1, 0, 0],
         nodes_falsenodeids=[2, 0, 0],
-        nodes_missing_value_tracks_true=[tracks, 0, 0],
         target_treeids=[0, 0],
         target_nodeids=[1, 2],
         target_ids=[0, 0],
         target_weights=[1.0, 0.0],
         n_targets=1,
+        **limits,
     )
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("tracks", [0, 1])
+def test_every_mode_sends_missing_values_where_the_node_says(mode, tracks):
+    attributes = branch(mode, nodes_values=[1.5, 0.0, 0.0], nodes_missing_value_tracks_true=[tracks, 0, 0])
     x = np.array([1, 1.5, 2, np.nan, np.inf, -np.inf], np.float32)[:, None]
     due = MODES[mode](x[:, 0], 1.5)
     due[3] = tracks
@@ -72,20 +76,7 @@ def test_every_mode_sends_missing_values_where_the_node_says(mode, tracks):
 @pytest.mark.parametrize("limit", [np.inf, -np.inf, np.nan, 0.0, 1e-45, 3.4e38])
 @pytest.mark.parametrize("mode", MODES)
 def test_limits_at_the_ends_of_floats(mode, limit):
-    attributes = dict(
-        nodes_treeids=[0] * 3,
-        nodes_nodeids=[0, 1, 2],
-        nodes_featureids=[0, 0, 0],
-        nodes_modes=[mode, "LEAF", "LEAF"],
-        nodes_values=[limit, 0.0, 0.0],
-        nodes_truenodeids=[1, 0, 0],
-        nodes_falsenodeids=[2, 0, 0],
-        target_treeids=[0, 0],
-        target_nodeids=[1, 2],
-        target_ids=[0, 0],
-        target_weights=[1.0, 0.0],
-        n_targets=1,
-    )
+    attributes = branch(mode, nodes_values=[limit, 0.0, 0.0])
     x = np.array([-np.inf, -1, -1e-45, -0.0, 0, 1e-45, 1, 3.4e38, np.inf], np.float32)[:, None]
     due = MODES[mode](x[:, 0], np.float32(limit))
     np.testing.assert_array_equal(run("TreeEnsembleRegressor", 3, x, attributes)[:, 0], due.astype(np.float32))
@@ -94,20 +85,7 @@ def test_limits_at_the_ends_of_floats(mode, limit):
 @pytest.mark.parametrize("mode", MODES)
 def test_limits_between_two_floats_compare_as_the_doubles_that_they_are(mode):
     limit = 0.1  # no float
-    attributes = dict(
-        nodes_treeids=[0] * 3,
-        nodes_nodeids=[0, 1, 2],
-        nodes_featureids=[0, 0, 0],
-        nodes_modes=[mode, "LEAF", "LEAF"],
-        nodes_values_as_tensor=np.array([limit, 0, 0]),
-        nodes_truenodeids=[1, 0, 0],
-        nodes_falsenodeids=[2, 0, 0],
-        target_treeids=[0, 0],
-        target_nodeids=[1, 2],
-        target_ids=[0, 0],
-        target_weights=[1.0, 0.0],
-        n_targets=1,
-    )
+    attributes = branch(mode, nodes_values_as_tensor=np.array([limit, 0, 0]))
     x = np.array([np.nextafter(np.float32(0.1), np.float32(-1)), 0.1, 0.2], np.float32)[:, None]
     due = MODES[mode](x[:, 0].astype(np.float64), limit)
     np.testing.assert_array_equal(run("TreeEnsembleRegressor", 3, x, attributes)[:, 0], due.astype(np.float32))

@@ -50,12 +50,12 @@ def converted(x: np.ndarray, kind: str, saturate: int = 1, round_mode: str = "up
         return x
     with np.errstate(all="ignore"):
         if dtype == POWER:
-            return _powers(_with_trace(x) if x.dtype.itemsize == 8 and x.dtype.kind in "iu" else _wide(x), saturate, round_mode)
+            return _powers(_with_trace(x) if x.dtype.itemsize == 8 and x.dtype.kind in "iu" else wide(x), saturate, round_mode)
         if dtype in BOUNDED or dtype in ALWAYS_BOUNDED:
-            return _bounded(_wide(x), dtype, dtype in ALWAYS_BOUNDED or bool(saturate), endless)
+            return _bounded(wide(x), dtype, dtype in ALWAYS_BOUNDED or bool(saturate), endless)
         if dtype in FEW_BITS:
-            return (_compiled(_wide(x), np.dtype("i1")) & np.int8((1 << FEW_BITS[dtype]) - 1)).view("u1").astype(dtype)
-        return _compiled(x if x.dtype.isbuiltin == 1 or x.dtype == BRAIN else _wide(x), dtype)
+            return (_compiled(wide(x), np.dtype("i1")) & np.int8((1 << FEW_BITS[dtype]) - 1)).view("u1").astype(dtype)
+        return _compiled(x if x.dtype.isbuiltin == 1 or x.dtype == BRAIN else wide(x), dtype)
 
 
 def _compiled(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -76,7 +76,7 @@ def _bounded(x: np.ndarray, dtype: np.dtype, saturate: bool, endless: bool) -> n
     return (within if endless or dtype not in WITHOUT_ZERO_SIGN else np.where(np.isinf(x), np.nan, within)).astype(dtype)
 
 
-def _wide(x: np.ndarray) -> np.ndarray:
+def wide(x: np.ndarray) -> np.ndarray:
     """Numbers as NumPy's own floats; whole ones too large for them stay."""
     return x if x.dtype.kind in "fiub" and x.dtype.itemsize > 2 else x.astype("f4")
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..dims import Fact
 from ..registry import op
 from ..types import FLOATS
+from .cast import wide
 from .loss import picked_weights
 from .shapes import axis_of, unknown
 from .window import Window
@@ -32,11 +33,6 @@ def sum_to(dy, x):
     extra = dy.ndim - x.ndim
     axes = (*range(extra), *(i + extra for i, n in enumerate(x.shape) if n == 1 and dy.shape[i + extra] != 1))
     return wide(dy).sum(axes, keepdims=True).reshape(x.shape).astype(dy.dtype)
-
-
-def wide(x: np.ndarray) -> np.ndarray:
-    """Numbers in the type in which they are summed: 16-bit ones as float32."""
-    return x.astype(np.float32) if x.dtype.itemsize == 2 else x
 
 
 @op("GatherGradient", domain=DOMAIN, signature="dy: T, x: T, indices: I -> dx: T", types={"T": FLOATS}, shape=_like_second)

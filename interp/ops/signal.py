@@ -8,12 +8,8 @@ import numpy as np
 from ..dims import Fact, Size
 from ..registry import op
 from ..types import DTYPE, OF_CODE
+from .cast import wide
 from .shapes import axis_of, numbers, shape_of, sizes
-
-
-def wide(x: np.ndarray) -> np.ndarray:
-    """The type in which a transform is calculated: float32 for what is narrower."""
-    return x if x.dtype in (np.float32, np.float64) else x.astype(np.float32)
 
 
 def as_complex(x: np.ndarray) -> np.ndarray:
