@@ -22,7 +22,7 @@ ARROWS = {
     **dict.fromkeys(MODEL.split(), f"{MODEL} gradient graph schema registry types errors"),
     "infer": "graph dims registry types errors",
     "call": "infer graph dims types errors kernels",
-    "optimize": "graph infer call registry ops errors",
+    "optimize": "graph infer call registry ops schema dims types errors",
     "plan": "graph infer call registry dims types errors kernels",
     "branches": "infer graph dims",
     "parts": "branches errors plan graph infer call dims types kernels",

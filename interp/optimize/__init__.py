@@ -1,13 +1,17 @@
-"""Passes, Graph to Graph: level 0 runs a graph as it is written, 1 cleans it, 2 also folds what is constant."""
+"""Passes, Graph to Graph: level 0 runs a graph as it is written, 1 cleans it, 2 also folds constants and fuses operators."""
 from ..graph import Graph
 from .clean import clean
 from .fold import fold
+from .fuse import Pass, fuse
 
-LEVELS = {0: (), 1: (clean,), 2: (clean, fold, clean)}
+LEVELS = (0, 1, 2)
+PASSES: tuple[Pass, ...] = ()  # in this order
 
 
 def optimized(graph: Graph, level: int, most: int | None = None) -> Graph:
-    """The graph after the passes of a level; what they work out takes at most so many bytes."""
-    for apply in LEVELS[level]:
-        graph = fold(graph, most) if apply is fold else apply(graph)
+    """The graph after the passes of a level; what folding works out takes at most so many bytes."""
+    if level > 0:
+        graph = clean(graph)
+    if level > 1:
+        graph = clean(fuse(clean(fold(graph, most)), PASSES))
     return graph

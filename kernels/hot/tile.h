@@ -1,18 +1,19 @@
 /* The micro-kernel of matrix products for one element type, REAL: a tile of ROWS x COLUMNS sums kept in registers.
    Included once for each type. Factors are addressed by strides, so that packed panels, plain matrices and transposed
    ones are all read by the same loop. */
+#include "hot/vector.h"
+#include "hot/activate.h"
+
 #ifndef INTERP_HOT_TILE_H
 #define INTERP_HOT_TILE_H
 #include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
-#include "hot/isa.h"
 #include "hot/pieces.h"
 
 #if defined(__AVX2__)
-enum { VECTOR = 32, ROWS = 6 }; /* the vector's bytes; twelve sums, two of b and one of a fill sixteen registers */
+enum { ROWS = 6 }; /* twelve sums, two of b and one of a fill sixteen registers */
 #else
-enum { VECTOR = 16, ROWS = 4 };
+enum { ROWS = 4 };
 #endif
 enum {
     PANEL_BYTES = 2 * VECTOR,
@@ -22,9 +23,6 @@ enum {
     PANEL_BLOCK = 16,  /* panels of the second factor that do */
     GEMV_PANELS = 4,   /* panels that a single row meets at once: enough sums to hide the latency of the adder */
 };
-
-#define OF(name) JOINED(REAL, name)
-#define ALWAYS static inline __attribute__((always_inline))
 
 /* How many rows an item has: all of them, or fewer where the blocks of columns are too few for the threads. */
 static inline ptrdiff_t row_share(ptrdiff_t rows, ptrdiff_t blocks, int threads) {
@@ -40,10 +38,7 @@ static inline ptrdiff_t nanoseconds(ptrdiff_t sums, ptrdiff_t depth, size_t size
 }
 #endif
 
-#define LANES ((ptrdiff_t)(VECTOR / sizeof(REAL)))
 #define COLUMNS (2 * LANES)
-
-typedef REAL OF(vector) __attribute__((vector_size(VECTOR), aligned(sizeof(REAL)), may_alias));
 
 /* A factor in groups of rows (the first) or of columns (the second): `step` from one group to the next, `cross` within a
    group, `along` from one product of a sum to the next. */
@@ -61,18 +56,6 @@ typedef struct {
     REAL alpha, beta;
     bool first;
 } OF(Epilogue);
-
-ALWAYS OF(vector) OF(load)(const REAL *x) {
-    return *(const OF(vector) *)x;
-}
-
-ALWAYS void OF(store)(REAL *y, OF(vector) v) {
-    *(OF(vector) *)y = v;
-}
-
-ALWAYS OF(vector) OF(spread)(REAL x) {
-    return x - (OF(vector)){0};
-}
 
 /* One vector of one row, at row i and column j. */
 ALWAYS void OF(finish)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, OF(vector) sum) {

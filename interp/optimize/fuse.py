@@ -1,0 +1,30 @@
+"""Rewrites graphs and their bodies by the passes that put faster operators in the place of several."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..graph import Graph
+from ..infer import Scope, declared
+from .rewrite import Rewriter
+
+Pass = Callable[[Rewriter], None]
+
+
+def fuse(graph: Graph, passes: tuple[Pass, ...]) -> Graph:
+    """The graph after the passes, each over all of it; bodies come before the graph that they lie in."""
+    scope = Scope(graph)
+    scope.infer([declared(v) for v in graph.inputs])
+    return within(scope, passes)
+
+
+def within(scope: Scope, passes: tuple[Pass, ...]) -> Graph:
+    nodes = []
+    for node in scope.graph.nodes:
+        inner = scope.bodies.get(id(node), {})
+        bodies = {k: within(s, passes) for k, s in inner.items() if s.facts}
+        nodes.append(replace(node, attributes={**node.attributes, **bodies}) if bodies else node)
+    at = Rewriter(replace(scope, graph=replace(scope.graph, nodes=nodes)))
+    for apply in passes:
+        apply(at)
+    return at.finished()

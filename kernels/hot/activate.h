@@ -1,0 +1,97 @@
+/* Activations of sums in registers, for one element type, REAL. Included once for each type, after vector.h. */
+#include "activate.h"
+#include "hot/exponential.h"
+#include "hot/exponential_wide.h"
+
+#ifndef INTERP_HOT_ACTIVATE_H
+#define INTERP_HOT_ACTIVATE_H
+/* The greater and the lesser of a bound and x; NaN in x stays. */
+#if defined(__AVX2__)
+#define AT_LEAST(bound, x)                                                                                        \
+    (sizeof(REAL) == 4 ? (OF(vector))_mm256_max_ps((__m256)(bound), (__m256)(x))                                   \
+                       : (OF(vector))_mm256_max_pd((__m256d)(bound), (__m256d)(x)))
+#define AT_MOST(bound, x)                                                                                         \
+    (sizeof(REAL) == 4 ? (OF(vector))_mm256_min_ps((__m256)(bound), (__m256)(x))                                   \
+                       : (OF(vector))_mm256_min_pd((__m256d)(bound), (__m256d)(x)))
+#elif defined(__SSE2__)
+#include <emmintrin.h>
+#define AT_LEAST(bound, x)                                                                                        \
+    (sizeof(REAL) == 4 ? (OF(vector))_mm_max_ps((__m128)(bound), (__m128)(x))                                      \
+                       : (OF(vector))_mm_max_pd((__m128d)(bound), (__m128d)(x)))
+#define AT_MOST(bound, x)                                                                                         \
+    (sizeof(REAL) == 4 ? (OF(vector))_mm_min_ps((__m128)(bound), (__m128)(x))                                      \
+                       : (OF(vector))_mm_min_pd((__m128d)(bound), (__m128d)(x)))
+#else
+#define AT_LEAST(bound, x) OF(at_least)(bound, x)
+#define AT_MOST(bound, x) OF(at_most)(bound, x)
+#endif
+
+static inline float float_tanh(float x) { return tanh_of(x); }
+static inline double double_tanh(double x) { return tanh(x); }
+static inline float float_exp(float x) { return exp_of(x); }
+static inline double double_exp(double x) { return exponential(x); }
+static inline float float_expm1(float x) { return expm1_of(x); }
+static inline double double_expm1(double x) { return expm1(x); }
+static inline float float_sigmoid(float x) { return sigmoid_of(x); }
+static inline double double_sigmoid(double x) { return logistic(x); }
+static inline float float_gelu(float x) { return x * 0.5f * (1 + erf_of(x * 0.70710678f)); }
+static inline double double_gelu(double x) { return x * 0.5 * erfc(x * -0.70710678118654752); }
+#endif
+
+#if !defined(__SSE2__)
+ALWAYS OF(vector) OF(at_least)(OF(vector) bound, OF(vector) x) {
+    for (int l = 0; l < LANES; l++)
+        x[l] = bound[l] > x[l] ? bound[l] : x[l];
+    return x;
+}
+
+ALWAYS OF(vector) OF(at_most)(OF(vector) bound, OF(vector) x) {
+    for (int l = 0; l < LANES; l++)
+        x[l] = bound[l] < x[l] ? bound[l] : x[l];
+    return x;
+}
+#endif
+
+/* Exponentials and their kin: lane by lane as written, in vectors as compiled. */
+static __attribute__((noinline)) OF(vector) OF(activate_curve)(OF(vector) v, int kind, REAL alpha) {
+    REAL x[LANES];
+#define EACH_LANE(result)                             \
+    for (int l = 0; l < (int)LANES; l++) {            \
+        REAL u = x[l];                                \
+        x[l] = (result);                              \
+    }                                                 \
+    break
+    OF(store)(x, v);
+    switch (kind) {
+    case ACTIVATION_SIGMOID: EACH_LANE(OF(sigmoid)(u));
+    case ACTIVATION_TANH: EACH_LANE(OF(tanh)(u));
+    case ACTIVATION_SWISH: EACH_LANE(u * OF(sigmoid)(alpha * u));
+    case ACTIVATION_GELU: EACH_LANE(OF(gelu)(u));
+    case ACTIVATION_GELU_TANH:
+        EACH_LANE(u * OF(sigmoid)((REAL)1.5957691216057308 * (u + (REAL)0.044715 * u * u * u)));
+    case ACTIVATION_MISH: { /* x tanh(ln(1 + e^x)); from 20 on that is x */
+        EACH_LANE(({
+            REAL e = OF(exp)(u > 20 ? 20 : u);
+            u * (e * (e + 2) / (e * (e + 2) + 2));
+        }));
+    }
+    case ACTIVATION_ELU: EACH_LANE(u < 0 ? alpha * OF(expm1)(u) : u);
+    }
+#undef EACH_LANE
+    return OF(load)(x);
+}
+
+/* What a sum becomes. The kinds that cost a few instructions are inline. */
+ALWAYS OF(vector) OF(activate)(OF(vector) v, const Activation *how) {
+    OF(vector) zero = {0}, alpha = OF(spread)((REAL)how->alpha), beta = OF(spread)((REAL)how->beta), one = OF(spread)(1);
+    switch (how->kind) {
+    case ACTIVATION_NONE: return v;
+    case ACTIVATION_RELU: return AT_LEAST(zero, v);
+    case ACTIVATION_LEAKY_RELU: return AT_LEAST(zero, v) + alpha * AT_MOST(zero, v);
+    case ACTIVATION_CLIP: return AT_MOST(beta, AT_LEAST(alpha, v));
+    case ACTIVATION_HARD_SIGMOID: return AT_MOST(one, AT_LEAST(zero, alpha * v + beta));
+    case ACTIVATION_HARD_SWISH:
+        return v * AT_MOST(one, AT_LEAST(zero, v * OF(spread)((REAL)1 / 6) + OF(spread)((REAL)0.5)));
+    default: return OF(activate_curve)(v, how->kind, (REAL)how->alpha);
+    }
+}
