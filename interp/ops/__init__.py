@@ -12,6 +12,7 @@ FAMILIES: tuple[str, ...] = (
     "conv",
     "einsum",
     "elementwise",
+    "fused.blocked",
     "gather",
     "generate",
     "gradient",
