@@ -15,9 +15,12 @@ from .graph import Graph, Node
 from .infer import Scope, free_sizes, localised
 from .kernels.program import Program, Shelf
 from .plan import Plan, Settings
-from .types import type_of
+from .types import INTEGERS, type_of
 
 AGAIN = 32  # plans made for sizes that came twice, beyond which sizes are taken to change for good
+CHOICES = 8  # plans made for values that came twice, likewise
+SMALL = 16  # elements of an input whose value may decide which nodes run, or the sizes of their results
+CHOOSING = INTEGERS | {"tensor(bool)"}
 KEPT = 8  # programs, and plans made for one signature, that a part keeps for later runs
 
 
@@ -30,6 +33,15 @@ class Bound:
         self.plan = Plan(scope, bodies_of(scope, settings), settings)
         self.inputs, self.outputs = self.plan.inputs, self.plan.outputs
         self.shelf = Shelf(KEPT)
+        self.fixed = [(k, f.value.tobytes()) for k, f in enumerate(given) if isinstance(f.value, np.ndarray)]
+
+    def take(self, feeds: list[Any]) -> Program | None:
+        """An idle program for feeds like these, if they have the values that were planned for."""
+        program = self.shelf.take(feeds)
+        if program is not None and self.fixed and any(feeds[k].tobytes() != value for k, value in self.fixed):
+            self.shelf.put(program)
+            return None
+        return program
 
     def bind(self, feeds: Sequence[Any]) -> Program:
         """A program of its own for feeds like these."""
@@ -37,7 +49,7 @@ class Bound:
 
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
         """Fill ``outs``, or fresh arrays, from feeds."""
-        program = self.shelf.take(feeds) or self.bind(feeds)
+        program = self.take(feeds) or self.bind(feeds)
         try:
             return program.run(feeds, outs)
         finally:
@@ -71,6 +83,28 @@ class Model:
         self.last = {i: k for k, n in enumerate(graph.nodes) for i in n.inputs} | dict.fromkeys(self.outputs, len(graph.nodes))
         self._keep_for_sizes()
         self.whole = None if self._cut() else Bound(graph, self.given, settings)
+        self.deciding = self._deciding() if self.whole is None else []
+
+    def _deciding(self) -> list[int]:
+        """The inputs whose values would tell what a node waits for at which the graph is cut."""
+        found: set[str] = set()
+        for node in (p.node for p in self.parts if isinstance(p, Unbound)):
+            awaited = [i for p, i in zip(node.schema.inputs, node.inputs, strict=False)
+                       if i and (p.name in node.op.known or node.schema.name == "If")]
+            leaves = self._made_of(awaited)
+            if all(self.scope.facts[v].type in CHOOSING for v in leaves):
+                found |= leaves
+        return [k for k, i in enumerate(self.inputs) if i in found]
+
+    def _made_of(self, values: list[str]) -> set[str]:
+        """The graph's inputs that values which are not known depend on."""
+        seen, todo = set(values), list(values)
+        while todo:
+            maker = self.makers.get(todo.pop())
+            new = {i for i in maker.inputs if i and self.scope.facts[i].value is None} - seen if maker is not None else set()
+            seen |= new
+            todo += new
+        return seen.intersection(self.inputs)
 
     def _keep_for_sizes(self) -> None:
         """What sizes are worked out from lives as long as they do: parts that read them work them out anew."""
@@ -179,8 +213,16 @@ class Body:
         known = len(given) == len(graph.inputs) and not any(map(rankless, given))
         self.general = Model(graph, localised(given)[0], settings, tentative) if known else None
         self.special: OrderedDict[tuple, Model | None] = OrderedDict()  # None for what came once and was run as any other
-        self.again = 0  # plans made for sizes that came twice
+        self.chosen: OrderedDict[tuple, Model | None] = OrderedDict()  # the same for values of deciding inputs
+        self.again = self.choices = 0  # plans made for sizes and for values that came twice
         self.whole = self.general.whole if self.general else None
+        self.recent: Bound | None = None  # the last whole plan for sizes that are numbers
+
+    def idle(self, feeds: list[Any]) -> tuple[Bound, Program] | None:
+        """A program that was bound for feeds like these and waits for its next run, and what takes it back."""
+        whole = self.whole or self.recent
+        program = whole.take(feeds) if whole is not None else None
+        return None if whole is None or program is None else (whole, program)
 
     def model(self, feeds: list[Any]) -> Model:
         """The graph as planned for feeds like these."""
@@ -188,6 +230,15 @@ class Body:
         if general is not None and general.whole and general.accepts(feeds):
             return general
         signature = tuple([(type_of(f), getattr(f, "shape", None)) for f in feeds])
+        found = self._planned(signature, feeds)
+        if not found.whole and found.deciding:
+            found = self._decided(found, signature, feeds)
+        self.recent = found.whole or self.recent
+        return found
+
+    def _planned(self, signature: tuple, feeds: list[Any]) -> Model:
+        """The graph as planned for sizes, for any or for those that are given."""
+        general = self.general
         found = self.special.get(signature)
         if found is not None:
             return found
@@ -199,15 +250,28 @@ class Body:
         elif signature in self.special and self.again < AGAIN:
             made = self._for(signature, general)
             self.again += 1
-        self.special[signature] = made
-        while len(self.special) > KEPT:
-            self.special.popitem(last=False)
+        kept(self.special, signature, made)
         return made or general  # type: ignore[return-value]
 
-    def _for(self, signature: tuple, general: Model | None) -> Model:
+    def _decided(self, found: Model, signature: tuple, feeds: list[Any]) -> Model:
+        """The same for the values of inputs that decide what runs, such as the condition of an If: known ones leave no choice."""
+        given = {k: feeds[k].copy() for k in found.deciding if isinstance(feeds[k], np.ndarray) and feeds[k].size <= SMALL}
+        if len(given) < len(found.deciding):
+            return found
+        key = signature, tuple([a.tobytes() for a in given.values()])
+        made = self.chosen.get(key)
+        if made is None:
+            if key in self.chosen and self.choices < CHOICES:
+                made = self._for(signature, found, given)
+                self.choices += 1
+            kept(self.chosen, key, made)
+        return made or found
+
+    def _for(self, signature: tuple, general: Model | None, values: dict[int, np.ndarray] | None = None) -> Model:
         """The graph planned for sizes that are numbers: more follows from them, so that there may be fewer parts, or just one."""
+        given = [Fact(t, shape, (values or {}).get(k)) for k, (t, shape) in enumerate(signature)]
         try:
-            made = Model(self.graph, [Fact(t, shape) for t, shape in signature], self.settings, self.tentative)
+            made = Model(self.graph, given, self.settings, self.tentative)
         except ModelError:
             if general is None:
                 raise
@@ -225,6 +289,13 @@ class Body:
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
         """The outputs for feeds, in the graph's order; written into ``outs`` where given."""
         return self.model(feeds).run(feeds, outs)
+
+
+def kept(plans: OrderedDict[tuple, Model | None], key: tuple, made: Model | None) -> None:
+    """Remember a plan, or that it was asked for, and forget the oldest beyond a few."""
+    plans[key] = made
+    while len(plans) > KEPT:
+        plans.popitem(last=False)
 
 
 def bodies_of(scope: Scope, settings: Settings) -> dict[int, dict[str, Body]]:

@@ -118,10 +118,10 @@ class Session:
             self._cancel.leave()
 
     def _run(self, body: Body, arrays: list[Any]) -> list[Any]:
-        whole = body.whole
-        program = whole.shelf.take(arrays) if whole is not None else None
-        if whole is None or program is None:  # shapes that are not known to be right: look closely
+        idle = body.idle(arrays)
+        if idle is None:  # shapes that are not known to be right: look closely
             return body.run(check(body.graph.inputs, arrays))
+        whole, program = idle
         try:
             return program.run(arrays)
         finally:

@@ -5,7 +5,7 @@ import pytest
 import interp
 from interp.branches import chosen
 from interp.infer import declared
-from interp.parts import AGAIN
+from interp.parts import AGAIN, CHOICES
 
 from .toys import agree, floats, session
 
@@ -78,3 +78,38 @@ def test_a_graph_without_a_known_condition_stays_as_it_is():
     graph = session(CONSTANT.replace("(float[N] x)", "(float[N] x, bool c)", 1).replace("c = Constant<value = bool {1}>()", "")
                     )._body.graph
     assert [n.schema.name for n in chosen(graph, [declared(v) for v in graph.inputs]).nodes] == ["If"]
+
+
+RATED = """m (float[N] x, int64 rate) => (float[N] z) {
+    wide = Constant<value = int64 {16}>()  c = Equal(rate, wide)
+    z = If (c) <then_branch = t () => (float[N] p) { p = Neg(x) },
+                else_branch = e () => (float[M] q) { on = Greater(x, zero) q = Compress<axis = 0>(x, on) }> }"""
+
+
+def test_a_value_that_comes_again_settles_what_it_decides():
+    """Only one of the branches has a size that is known before it has run."""
+    s = session(RATED.replace("on = ", "zero = Constant<value = float {0}>() on = "))
+    x = np.array([1, -2, 3], np.float32)
+    for rate in (16, 8, 16, 8, 16, 16, 8):
+        agree(s.run(None, {"x": x, "rate": np.array(rate)}), [-x if rate == 16 else x[x > 0]])
+    settled = {key[1]: made.whole is not None for key, made in s._body.chosen.items() if made}
+    assert settled[(np.array(16).tobytes(),)] and s._body.recent.fixed == [(1, np.array(16).tobytes())]
+    agree(s.run(None, {"x": x * 2, "rate": np.array(16)}), [-2 * x])
+
+
+def test_values_that_change_for_good_are_not_planned_for():
+    s = session(RATED.replace("on = ", "zero = Constant<value = float {0}>() on = "))
+    x = floats(0, 4)
+    for rate in range(20, 20 + 2 * CHOICES):
+        for _ in range(2):
+            agree(s.run(None, {"x": x, "rate": np.array(rate)}), [x[x > 0]])
+    assert s._body.choices == CHOICES
+
+
+def test_the_truth_of_a_size_settles_a_branch():
+    s = session("""m (float[2,N] x) => (float[2,N] z) {
+        first = Constant<value = int64 {0}>()  s = Shape(x)  n = Gather<axis = 0>(s, first)  c = Cast<to = 9>(n)
+        z = If (c) <then_branch = t () => (float[2,N] p) { p = Neg(x) },
+                    else_branch = e () => (float[K] q) { q = Flatten(x) }> }""")
+    assert s._body.whole is not None
+    agree(s.run(None, {"x": floats(0, 2, 3)}), [-floats(0, 2, 3)])

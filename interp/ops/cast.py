@@ -6,7 +6,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..dims import Fact
+from ..dims import Dim, Fact
 from ..errors import UnsupportedType
 from ..kernels import cast as kernel
 from ..kernels.step import Later
@@ -138,8 +138,10 @@ def _cast_fact(x: Fact, *, to: int | str, **_: Any) -> list[Any]:
 
 
 def _fact(x: Fact, kind: str) -> Fact:
-    """The type asked for; sizes stay sizes among whole numbers."""
-    value = carried(x) if "int" in kind else None
+    """The type asked for; sizes stay sizes among whole numbers, and are truths where they are plain numbers."""
+    value = carried(x) if "int" in kind or "bool" in kind else None
+    if value is not None and "bool" in kind and any(isinstance(n, Dim) for n in value.flat):
+        value = None
     return Fact(kind, shape_of(x), None if value is None else value_of(value, DTYPE[kind]))
 
 
