@@ -1,10 +1,15 @@
 """The operators of the blocked layout, against formulas and against the plain operators on the same channels."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from interp.dims import Fact, named
 from interp.ops.fused import blocked
 from interp.registry import misfits, ops_of
+from tests import oracle
+from tests.tolerance import assert_close, size_of_terms
+from tests.windows import settings
 
 CHANNELS = [1, 7, 8, 9, 16, 21]
 
@@ -71,3 +76,86 @@ def test_what_is_not_blocked_is_refused():
         blocked.unblock.shape(Fact("tensor(float)", (1, 2, 4, 4, 8)), channels=20)
     with pytest.raises(ValueError, match="has no blocks"):
         blocked.block(random((1, 20, 4, 4)), out=np.empty((1, 2, 4, 4, 8), np.float32))
+
+
+# Pools
+
+POOLS = {"MaxPool": (blocked.blocked_max_pool, oracle.max_pool, {"auto_pad", "pads", "strides", "dilations", "ceil_mode"}),
+         "AveragePool": (blocked.blocked_average_pool, oracle.average_pool,
+                         {"auto_pad", "pads", "strides", "dilations", "ceil_mode", "count_include_pad"}),
+         "LpPool": (blocked.blocked_lp_pool, oracle.lp_pool, {"auto_pad", "pads", "strides", "dilations", "ceil_mode", "p"})}
+WINDOWS = {"3x3": [3, 3, 1, 1], "3x3 by 2": [3, 3, 2, 2], "2x2 by 2": [2, 2, 2, 2], "1x1 by 2": [1, 1, 2, 2], "5x5": [5, 5, 1, 1],
+           "2x3 by 3": [2, 3, 1, 3], "3x2": [3, 2, 1, 1]}
+
+
+def oracle_of(name, x, **attributes):
+    """The pool in float64."""
+    y = POOLS[name][1](x, **attributes)
+    return y[0] if name == "MaxPool" else y
+
+
+def check_pool(name, x, **attributes):
+    """A pool of blocks beside the oracle's; two threads give the bits of one."""
+    pool = POOLS[name][0]
+    y = made(pool, blocks_of(x), **attributes)
+    wanted = oracle_of(name, x, **attributes)
+    assert_close(np.ascontiguousarray(plain_of(y, x.shape[1])), wanted, None if name == "MaxPool" else size_of_terms(x, wanted))
+    np.testing.assert_array_equal(made(pool, blocks_of(x), threads=2, **attributes), y)
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_pools_with_every_combination_of_attributes(name):
+    known = POOLS[name][2]
+    case = SimpleNamespace(version=22, has=lambda attribute: attribute in known)
+    for i, attributes in enumerate(settings(case, 2)):
+        if attributes.get("p") != 4:
+            check_pool(name, random((2, 11, 7, 6), i), **attributes)
+
+
+@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("window", WINDOWS)
+def test_pools_of_rows_of_every_width(name, window):
+    *kernel, high, wide = WINDOWS[window]
+    for width in [1, 2, 3, 4, 5, 9, 14, 31]:
+        for pad in (0, 1):
+            if width + 2 * pad >= kernel[1]:
+                for ceil in (0, 1):
+                    check_pool(name, random((1, 8, 7, width), width), kernel_shape=kernel, strides=[high, wide], pads=[pad] * 4,
+                               ceil_mode=ceil)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("window", WINDOWS)
+def test_what_is_not_finite_stays_in_its_windows(window, value):
+    *kernel, high, wide = WINDOWS[window]
+    for at in range(35):
+        x = random((1, 8, 5, 7), at)
+        x[0, at % 8, at // 7, at % 7] = value
+        for name in ("MaxPool", "AveragePool"):
+            y = made(POOLS[name][0], blocks_of(x), kernel_shape=kernel, strides=[high, wide])
+            assert_close(np.ascontiguousarray(plain_of(y, 8)), oracle_of(name, x, kernel_shape=kernel, strides=[high, wide]), 1.0)
+
+
+def test_the_maximum_of_nothing_and_of_minus_infinity_is_minus_infinity():
+    x = np.full((1, 8, 4, 4), -np.inf, np.float32)
+    assert (made(blocked.blocked_max_pool, blocks_of(x), kernel_shape=[2, 2], strides=[2, 2]) == -np.inf).all()
+    assert (made(blocked.blocked_global_max_pool, blocks_of(x)) == -np.inf).all()
+
+
+@pytest.mark.parametrize("places", [(1, 1), (7, 7), (5, 13), (40, 33)])
+def test_global_pools(places):
+    x = random((2, 20, *places))
+    x[1, 3, 0, 0] = np.nan
+    for pool, fold in [(blocked.blocked_global_max_pool, np.max), (blocked.blocked_global_average_pool, np.mean)]:
+        y = made(pool, blocks_of(x))
+        assert y.shape == (2, 3, 1, 1, 8)
+        np.testing.assert_allclose(plain_of(y, 20), fold(x.astype(np.float64), (2, 3), keepdims=True), rtol=1e-6, atol=1e-6)
+        np.testing.assert_array_equal(made(pool, blocks_of(x), threads=2), y)
+
+
+def test_pools_refuse_what_they_do_not_do():
+    x = random((1, 1, 4, 4, 8))
+    with pytest.raises(ValueError, match="p = 4"):
+        made(blocked.blocked_lp_pool, x, kernel_shape=[2, 2], p=4)
+    with pytest.raises(ValueError, match="do not pool"):
+        blocked.blocked_max_pool(x, kernel_shape=[2, 2], out=np.empty((1, 1, 4, 4, 8), np.float32))

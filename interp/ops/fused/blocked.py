@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from ...dims import Fact, Size
-from ...kernels import blocked_layout
+from ...kernels import blocked_layout, blocked_pool
 from ...kernels.step import Step
 from ...registry import op
 from ...types import tensors
 from ..shapes import shape_of
+from ..window import Window, collapsed, pooled
 
+Ints = tuple[int, ...] | None
 DOMAIN = "interp"
 OCTET = 8
 SINGLE = {"T": tensors("float")}
+SIGNATURE = "x: T -> y: T"
 
 
 def blocks(channels: Size) -> Size:
@@ -50,13 +53,60 @@ def unblocked(x: Fact, *, channels: int) -> list[Any]:
     return [(batch, channels, *places)]
 
 
-@op("Block", domain=DOMAIN, signature="x: T -> y: T", types=SINGLE, shape=blocked)
+@op("Block", domain=DOMAIN, signature=SIGNATURE, types=SINGLE, shape=blocked)
 def block(x: np.ndarray, *, out: np.ndarray) -> Step:
     """A value in the plain layout, (N, C, H, W), laid out in blocks, with zeros beyond its channels."""
     return blocked_layout.block(x, out)
 
 
-@op("Unblock", domain=DOMAIN, signature="x: T -> y: T", types=SINGLE, shape=unblocked)
+@op("Unblock", domain=DOMAIN, signature=SIGNATURE, types=SINGLE, shape=unblocked)
 def unblock(x: np.ndarray, *, channels: int, out: np.ndarray) -> Step:
     """A blocked value in the plain layout."""
     return blocked_layout.unblock(x, out)
+
+
+# Pools
+
+def pooled_blocks(x: Fact, **attributes: Any) -> list[Any]:
+    """The shape rule of a pool, on blocks."""
+    return [(*shape, OCTET) for shape in pooled(Fact(x.type, plain(x)), **attributes)]
+
+
+def collapsed_blocks(x: Fact, **_: Any) -> list[Any]:
+    """The shape rule of a global pool, on blocks."""
+    return [(*shape, OCTET) for shape in collapsed(Fact(x.type, plain(x)))]
+
+
+@op("BlockedMaxPool", domain=DOMAIN, signature=SIGNATURE, types=SINGLE, shape=pooled_blocks)
+def blocked_max_pool(x: np.ndarray, *, kernel_shape: Ints, auto_pad: str = "NOTSET", pads: Ints = None, strides: Ints = None,
+                     ceil_mode: int = 0, dilations: Ints = None, out: np.ndarray) -> Step:
+    """MaxPool of a blocked value, without indices."""
+    return blocked_pool.max(x, out, Window.of(plain(x), kernel_shape, auto_pad, pads, strides, dilations, ceil_mode))
+
+
+@op("BlockedAveragePool", domain=DOMAIN, signature=SIGNATURE, types=SINGLE, shape=pooled_blocks)
+def blocked_average_pool(x: np.ndarray, *, kernel_shape: Ints, auto_pad: str = "NOTSET", pads: Ints = None,
+                         strides: Ints = None, count_include_pad: int = 0, ceil_mode: int = 0, dilations: Ints = None,
+                         out: np.ndarray) -> Step:
+    """AveragePool of a blocked value."""
+    window = Window.of(plain(x), kernel_shape, auto_pad, pads, strides, dilations, ceil_mode)
+    return blocked_pool.mean(x, out, window, padded=bool(count_include_pad))
+
+
+@op("BlockedLpPool", domain=DOMAIN, signature=SIGNATURE, types=SINGLE, shape=pooled_blocks)
+def blocked_lp_pool(x: np.ndarray, *, kernel_shape: Ints, auto_pad: str = "NOTSET", pads: Ints = None, strides: Ints = None,
+                    p: int = 2, ceil_mode: int = 0, dilations: Ints = None, out: np.ndarray) -> Step:
+    """LpPool of a blocked value, for p = 1, 2 or 3."""
+    return blocked_pool.norm(x, out, Window.of(plain(x), kernel_shape, auto_pad, pads, strides, dilations, ceil_mode), p)
+
+
+@op("BlockedGlobalMaxPool", domain=DOMAIN, signature=SIGNATURE, types=SINGLE, shape=collapsed_blocks)
+def blocked_global_max_pool(x: np.ndarray, *, out: np.ndarray) -> Step:
+    """The largest element of every channel."""
+    return blocked_pool.max(x, out, Window.whole(plain(x)))
+
+
+@op("BlockedGlobalAveragePool", domain=DOMAIN, signature=SIGNATURE, types=SINGLE, shape=collapsed_blocks)
+def blocked_global_average_pool(x: np.ndarray, *, out: np.ndarray) -> Step:
+    """The mean of every channel."""
+    return blocked_pool.mean(x, out, Window.whole(plain(x)))
