@@ -1,6 +1,6 @@
 """The activations of fused operators, for other files of kernels."""
 
-cdef extern from "activate.h" nogil:
+cdef extern from "activation.h" nogil:
     ctypedef struct Activation:
         int kind
         double alpha, beta

@@ -1,6 +1,6 @@
 """The activations that fused convolutions and matrix products apply to a sum before they store it."""
 
-# In the order of activate.h. GeluTanh is Gelu with approximate="tanh".
+# In the order of activation.h. GeluTanh is Gelu with approximate="tanh".
 NAMES = ("", "Relu", "LeakyRelu", "Clip", "HardSigmoid", "HardSwish", "Sigmoid", "Tanh", "Swish", "Gelu", "GeluTanh", "Mish", "Elu")
 
 

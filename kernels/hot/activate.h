@@ -1,5 +1,5 @@
 /* Activations of sums in registers, for one element type, REAL. Included once for each type, after vector.h. */
-#include "activate.h"
+#include "activation.h"
 #include "hot/exponential.h"
 #include "hot/exponential_wide.h"
 
