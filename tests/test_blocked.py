@@ -159,3 +159,68 @@ def test_pools_refuse_what_they_do_not_do():
         made(blocked.blocked_lp_pool, x, kernel_shape=[2, 2], p=4)
     with pytest.raises(ValueError, match="do not pool"):
         blocked.blocked_max_pool(x, kernel_shape=[2, 2], out=np.empty((1, 1, 4, 4, 8), np.float32))
+
+
+# Normalizations
+
+ACTIVATED = {"": lambda x: x, "Relu": lambda x: np.maximum(x, 0), "Clip": lambda x: np.clip(x, -0.5, 0.75),
+             "Sigmoid": lambda x: 1 / (1 + np.exp(-x))}
+
+
+@pytest.mark.parametrize("activation", ACTIVATED)
+@pytest.mark.parametrize("places", [(1, 1), (3, 5), (100, 90)])
+def test_channels_are_scaled_and_activated(activation, places):
+    x, scale, shift = random((2, 21, *places)), random(21, 1), random(21, 2)
+    column = (1, -1, 1, 1)
+    for b in (shift, None):
+        wide = x.astype(np.float64) * scale.reshape(column) + (0 if b is None else b.reshape(column))
+        wanted = ACTIVATED[activation](wide)
+        attributes = {"activation": activation, "alpha": -0.5, "beta": 0.75}
+        y = made(blocked.scale, x, scale, b, **attributes)
+        np.testing.assert_allclose(y, wanted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(made(blocked.scale, x, scale, b, threads=2, **attributes), y)
+        lanes = [None if v is None else np.ascontiguousarray(blocks_of(v.reshape(column))) for v in (scale, b)]
+        blocks = made(blocked.blocked_scale, blocks_of(x), *lanes, **attributes)
+        np.testing.assert_array_equal(plain_of(blocks, 21), y)
+        np.testing.assert_array_equal(made(blocked.blocked_scale, blocks_of(x), *lanes, threads=2, **attributes), blocks)
+
+
+def test_scales_that_do_not_fit_are_refused():
+    x = random((1, 2, 3, 3, 8))
+    with pytest.raises(ValueError, match="8 numbers for the channels"):
+        made(blocked.blocked_scale, x, random(8))
+    with pytest.raises(ValueError, match="no activation"):
+        made(blocked.blocked_scale, x, random(16), activation="Sine")
+
+
+def response(x, size, alpha, beta, bias):
+    """LRN by its text, in float64."""
+    x = x.astype(np.float64)
+    c = x.shape[1]
+    sums = np.stack([(x[:, max(0, i - (size - 1) // 2):min(c, i + size // 2 + 1)] ** 2).sum(1) for i in range(c)], 1)
+    return x / (bias + alpha / size * sums) ** beta
+
+
+@pytest.mark.parametrize("channels", [*CHANNELS, 96])
+@pytest.mark.parametrize(("size", "beta"), [(5, 0.75), (3, 0.75), (4, 0.5), (1, 1.0), (21, 0.6), (200, 0.75)])
+def test_local_response(channels, size, beta):
+    for places, alpha, bias in [((5, 13), 0.1, 1.0), ((1, 1), 1e-4, 2.0), ((9, 9), 50.0, 1e-3)]:
+        x = random((2, channels, *places), size) * 3
+        attributes = {"channels": channels, "size": size, "alpha": alpha, "beta": beta, "bias": bias}
+        blocks = blocks_of(x)
+        blocks[:, -1, :, :, channels - blocks.shape[1] * 8 or 8:] = 7  # lanes that nothing depends on
+        y = made(blocked.blocked_lrn, blocks, **attributes)
+        np.testing.assert_allclose(plain_of(y, channels), response(x, size, alpha, beta, bias), rtol=2e-6, atol=1e-30)
+        assert np.isfinite(y).all()
+        np.testing.assert_array_equal(made(blocked.blocked_lrn, blocks, threads=2, **attributes), y)
+
+
+def test_local_response_at_the_ends_of_numbers():
+    x = np.zeros((1, 8, 1, 8), np.float32)
+    x[0, 3, 0] = [0, 1e-30, 1e-12, 1e12, 1e18, 1e30, np.inf, np.nan]
+    attributes = {"size": 1, "alpha": 1.0, "beta": 0.75, "bias": 0.0}
+    y = plain_of(made(blocked.blocked_lrn, blocks_of(x), channels=8, **attributes), 8)[0, 3, 0]
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        squares = x[0, 3, 0] * x[0, 3, 0]
+        wanted = (x[0, 3, 0] / squares.astype(np.float64) ** 0.75).astype(np.float32)
+    np.testing.assert_allclose(y, wanted, rtol=2e-6)

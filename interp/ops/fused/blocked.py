@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ...dims import Fact, Size
-from ...kernels import blocked_layout, blocked_pool
+from ...kernels import affine, blocked_layout, blocked_pool, blocked_response
 from ...kernels.step import Step
 from ...registry import op
 from ...types import tensors
-from ..shapes import shape_of
+from ..shapes import same, shape_of
 from ..window import Window, collapsed, pooled
 
 Ints = tuple[int, ...] | None
@@ -110,3 +110,37 @@ def blocked_global_max_pool(x: np.ndarray, *, out: np.ndarray) -> Step:
 def blocked_global_average_pool(x: np.ndarray, *, out: np.ndarray) -> Step:
     """The mean of every channel."""
     return blocked_pool.mean(x, out, Window.whole(plain(x)))
+
+
+# Normalizations
+
+def scaled(x: Fact, scale: Fact, shift: Fact | None = None, **_: Any) -> list[Any]:
+    """The shape rule of scales of blocks."""
+    return [(*plain(x), OCTET)]
+
+
+def kept_blocks(x: Fact, *, channels: int, **_: Any) -> list[Any]:
+    """The shape rule of what looks across channels, so that it must know how many there are."""
+    unblocked(x, channels=channels)
+    return [x.shape]
+
+
+@op("Scale", domain=DOMAIN, signature="x: T, scale: T, shift?: T -> y: T", types=SINGLE, shape=same, inplace=(0,))
+def scale(x: np.ndarray, scale: np.ndarray, shift: np.ndarray | None = None, *, activation: str = "", alpha: float = 0.0,
+          beta: float = 0.0, out: np.ndarray) -> Step:
+    """activation(x * scale + shift), scale and shift by channel of a value in the plain layout."""
+    return affine.channels(x, scale, shift, out, False, activation, alpha, beta)
+
+
+@op("BlockedScale", domain=DOMAIN, signature="x: T, scale: T, shift?: T -> y: T", types=SINGLE, shape=scaled, inplace=(0,))
+def blocked_scale(x: np.ndarray, scale: np.ndarray, shift: np.ndarray | None = None, *, activation: str = "",
+                  alpha: float = 0.0, beta: float = 0.0, out: np.ndarray) -> Step:
+    """activation(x * scale + shift) of a blocked value, with a scale and a shift for each lane of each block."""
+    return affine.channels(x, scale, shift, out, True, activation, alpha, beta)
+
+
+@op("BlockedLRN", domain=DOMAIN, signature=SIGNATURE, types=SINGLE, shape=kept_blocks, inplace=(0,))
+def blocked_lrn(x: np.ndarray, *, channels: int, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0,
+                out: np.ndarray) -> Step:
+    """LRN of a blocked value; what lies beyond its channels is taken for zeros."""
+    return blocked_response.response(x, out, channels, size, alpha, beta, bias)
