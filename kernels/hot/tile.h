@@ -2,7 +2,6 @@
    Included once for each type. Factors are addressed by strides, so that packed panels, plain matrices and transposed
    ones are all read by the same loop. */
 #include "hot/vector.h"
-#include "hot/activate.h"
 
 #ifndef INTERP_HOT_TILE_H
 #define INTERP_HOT_TILE_H
