@@ -38,8 +38,8 @@ cdef extern from "hot/resize.h" nogil:
     ctypedef void (*PickedRow)(const char* x, char* y, const Py_ssize_t* index, Py_ssize_t n) noexcept nogil
     ctypedef struct ResizeLoops:
         Task in_float, in_double
-        PickedRow picked[5]
-        PickedRow doubled[5]
+        PickedRow picked[6]
+        PickedRow doubled[6]
     const ResizeLoops* picked "PICKED(resize)"
 
 cdef const ResizeLoops* loops = picked
@@ -206,7 +206,7 @@ def nearest(x, y, tables, fill=None):
 
 cdef PickedRow line_of(index, Py_ssize_t size):
     """What copies a line of places of so many bytes."""
-    cdef int kind = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}.get(size, -1)
+    cdef int kind = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}.get(size, -1)
     if kind < 0:
         return NULL
     doubled = len(index) > 3 and np.array_equal(index, np.arange(len(index)) // 2 + index[0])

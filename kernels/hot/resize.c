@@ -77,6 +77,10 @@ typedef struct {
     char bytes[16];
 } Wide;
 
+typedef struct {
+    char bytes[32];
+} Octet;
+
 #define PICKED_ROW(name, type) \
     static void name(const char *x_, char *y_, const ptrdiff_t *index, ptrdiff_t n) { \
         const type *x = (const type *)x_; \
@@ -97,8 +101,10 @@ PICKED_ROW(picked_2, uint16_t)
 PICKED_ROW(picked_4, uint32_t)
 PICKED_ROW(picked_8, uint64_t)
 PICKED_ROW(picked_16, Wide)
+PICKED_ROW(picked_32, Octet)
 
 const ResizeLoops LOOPS(resize) = {
-    float_blocks, double_blocks, {picked_1, picked_2, picked_4, picked_8, picked_16},
-    {picked_1_doubled, picked_2_doubled, picked_4_doubled, picked_8_doubled, picked_16_doubled},
+    float_blocks, double_blocks, {picked_1, picked_2, picked_4, picked_8, picked_16, picked_32},
+    {picked_1_doubled, picked_2_doubled, picked_4_doubled, picked_8_doubled, picked_16_doubled,
+     picked_32_doubled},
 };

@@ -48,8 +48,8 @@ typedef void (*PickedRow)(const char *x, char *y, const ptrdiff_t *index, ptrdif
 
 typedef struct ResizeLoops {
     ResizeTask in_float, in_double; /* items are blocks */
-    /* y[o] = x[index[o]] for elements of 1, 2, 4, 8, 16 bytes; and where each is taken twice. */
-    PickedRow picked[5], doubled[5];
+    /* y[o] = x[index[o]] for elements of 1, 2, 4, 8, 16, 32 bytes; and where each is taken twice. */
+    PickedRow picked[6], doubled[6];
 } ResizeLoops;
 
 extern const ResizeLoops resize_baseline;

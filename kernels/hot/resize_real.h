@@ -71,11 +71,24 @@ static void OF(across)(const REAL *x, REAL *restrict y, const Axis *axis) {
     }
 }
 
+/* The same for places that are octets, with two taps. */
+static void OF(octets)(const REAL *x, REAL *restrict y, const Axis *axis) {
+    const REAL *w = axis->weight;
+    const ptrdiff_t *at = axis->index, n = axis->out;
+    for (ptrdiff_t o = 0; o < n; o++) {
+        const REAL *a = x + 8 * at[o], *b = x + 8 * at[n + o], v = w[o], u = w[n + o];
+        for (ptrdiff_t i = 0; i < 8; i++)
+            y[8 * o + i] = v * a[i] + u * b[i];
+    }
+}
+
 /* One axis of `before` times as much. */
 static void OF(pass)(const REAL *x, REAL *y, ptrdiff_t before, ptrdiff_t after, const Axis *axis) {
     for (ptrdiff_t b = 0; b < before; b++, x += axis->in * after, y += axis->out * after)
         if (after == 1)
             OF(across)(x, y, axis);
+        else if (after == 8 && axis->taps == 2)
+            OF(octets)(x, y, axis);
         else
             for (ptrdiff_t o = 0; o < axis->out; o++)
                 OF(blend)(x, y + o * after, after, axis, o, 0);
