@@ -281,13 +281,13 @@ def test_a_scale_is_the_fraction_that_it_stands_for():
 def test_sizes_with_names():
     n, h = named("N"), named("H")
     x = Fact("tensor(float)", (n, 3, h, 8))
-    [twice] = ops._resized(x, None, Fact("tensor(float)", (4,), np.array([1, 1, 2, 0.5], F)))
+    [twice] = ops.resized_shape(x, None, Fact("tensor(float)", (4,), np.array([1, 1, 2, 0.5], F)))
     assert twice == (n, 3, h * 2, 4)
-    [half] = ops._resized(x, None, Fact("tensor(float)", (4,), np.array([1, 1, 0.5, 1], F)))
+    [half] = ops.resized_shape(x, None, Fact("tensor(float)", (4,), np.array([1, 1, 0.5, 1], F)))
     assert half[2] == h // 2
     asked = Fact("tensor(int64)", (2,), np.array([h * 4, 5], object))
-    assert ops._resized(x, None, None, asked, axes=(2, 3)) == [(n, 3, h * 4, 5)]
-    [open_] = ops._resized(x, None, None, Fact("tensor(int64)", (2,)), axes=(2, 3))
+    assert ops.resized_shape(x, None, None, asked, axes=(2, 3)) == [(n, 3, h * 4, 5)]
+    [open_] = ops.resized_shape(x, None, None, Fact("tensor(int64)", (2,)), axes=(2, 3))
     assert open_[:2] == (n, 3) and len(open_) == 4
 
 

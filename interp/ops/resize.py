@@ -61,8 +61,8 @@ def _counted(name: str, count: Size, axes: Sequence[int]) -> None:
         raise ValueError(f"{name} has {count} elements for {len(axes)} axes")
 
 
-def _resized(X: Fact, roi: Fact | None = None, scales: Fact | None = None, sizes: Fact | None = None, *,
-             axes: Sequence[int] | None = None, keep_aspect_ratio_policy: str = "stretch", **_: Any) -> list[Any]:
+def resized_shape(X: Fact, roi: Fact | None = None, scales: Fact | None = None, sizes: Fact | None = None, *,
+                  axes: Sequence[int] | None = None, keep_aspect_ratio_policy: str = "stretch", **_: Any) -> list[Any]:
     """The sizes that are asked for, or those that the scales make; the region does not enter them."""
     shape = shape_of(X)
     along = _axes(axes, len(shape))
@@ -279,7 +279,7 @@ def _simply(x: np.ndarray, scales: Floats, mode: str, out: np.ndarray | None) ->
 
 
 def _resized_10(X: Fact, scales: Fact, **_: Any) -> list[Any]:
-    return _resized(X, None, scales)
+    return resized_shape(X, None, scales)
 
 
 @op("Resize", 10, 10, shape=_resized_10, known=("scales",))
@@ -291,7 +291,7 @@ def resize_10(X, scales, *, mode, out):
     return _simply(X, np.ravel(scales), mode, out)
 
 
-@op("Resize", 11, 19, shape=_resized, known=("roi", "scales", "sizes"))
+@op("Resize", 11, 19, shape=resized_shape, known=("roi", "scales", "sizes"))
 def resize(X, roi=None, scales=None, sizes=None, *, antialias=0, axes=None, coordinate_transformation_mode, cubic_coeff_a,
            exclude_outside, extrapolation_value, keep_aspect_ratio_policy="stretch", mode, nearest_mode, out):
     """Every axis anew from places around where each of its new places lies: the nearest, or weighted ones.
@@ -356,7 +356,7 @@ def _growing(scales: Any) -> Fact:
 def _upsampled_1(X: Fact, *, height_scale: float, width_scale: float, **_: Any) -> list[Any]:
     if X.rank != 4:
         raise ValueError(f"the input has four dimensions, not {X.rank}")
-    return _resized(X, None, _growing((1, 1, height_scale, width_scale)))
+    return resized_shape(X, None, _growing((1, 1, height_scale, width_scale)))
 
 
 @op("Upsample", 1, 1, shape=_upsampled_1)
@@ -365,13 +365,13 @@ def upsample_1(X, *, height_scale, width_scale, mode, out):
     return _simply(X, (1, 1, height_scale, width_scale), mode, out)
 
 
-@op("Upsample", 7, 7, shape=lambda X, *, scales, **_: _resized(X, None, _growing(scales)))
+@op("Upsample", 7, 7, shape=lambda X, *, scales, **_: resized_shape(X, None, _growing(scales)))
 def upsample_7(X, *, scales, mode, out):
     """Every axis scaled."""
     return _simply(X, scales, mode, out)
 
 
-@op("Upsample", 9, 10, shape=lambda X, scales, **_: _resized(X, None, _growing(scales)), known=("scales",))
+@op("Upsample", 9, 10, shape=lambda X, scales, **_: resized_shape(X, None, _growing(scales)), known=("scales",))
 def upsample_9(X, scales, *, mode, out):
     """Every axis scaled."""
     return _simply(X, np.ravel(scales), mode, out)

@@ -165,8 +165,8 @@ def resized_blocks(X: Fact, scales: Fact | None = None, sizes: Fact | None = Non
     along = _axes(axes, len(shape))
     if sizes is not None and sizes.sizes is not None and len(sizes.sizes) == len(along):
         sizes = Fact(sizes.type, sizes.shape, np.array(_in_blocks(sizes.sizes, along), object))
-    [found] = plain_resize.resize.shape(Fact(X.type, shape), None, scales, sizes, axes=along,
-                                        keep_aspect_ratio_policy=keep_aspect_ratio_policy)
+    [found] = plain_resize.resized_shape(Fact(X.type, shape), None, scales, sizes, axes=along,
+                                         keep_aspect_ratio_policy=keep_aspect_ratio_policy)
     if any(isinstance(n, int) and isinstance(m, int) and n != m for n, m in zip(found[:2], shape[:2], strict=True)):
         raise ValueError(f"{shape} is resized to {found}: only places of blocks are")
     return [(*shape[:2], *found[2:], OCTET)]
