@@ -35,7 +35,7 @@ def blocks_of(x):
     n, c, *places = x.shape
     padded = np.zeros((n, -(-c // 8) * 8, *places), np.float32)
     padded[:, :c] = x
-    return np.ascontiguousarray(np.moveaxis(padded.reshape(n, -1, 8, *places), 2, -1))
+    return np.ascontiguousarray(np.moveaxis(padded.reshape(n, padded.shape[1] // 8, 8, *places), 2, -1))
 
 
 def plain_of(y, channels):

@@ -13,6 +13,7 @@ FAMILIES: tuple[str, ...] = (
     "einsum",
     "elementwise",
     "fused.blocked",
+    "fused.conv",
     "gather",
     "generate",
     "gradient",

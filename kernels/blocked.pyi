@@ -1,0 +1,23 @@
+"""Convolutions in the blocked layout, (N, blocks of 8 channels, H, W, 8): direct, by Winograd's way, and depthwise."""
+from collections.abc import Sequence
+
+import numpy as np
+
+from .step import Step
+
+class Packing:
+    groups: int
+    plain: bool
+    def __init__(self, groups: int, plain: bool) -> None: ...
+    def __call__(self, w: np.ndarray) -> Packed: ...
+
+class Packed:
+    shape: tuple[int, ...]
+    packing: Packing
+    data: np.ndarray
+    def __init__(self, w: np.ndarray, packing: Packing) -> None: ...
+
+def takes(shape: Sequence[int], group: int, input_is_blocked: bool) -> bool: ...
+def convolution(x: np.ndarray, w: Packed, bias: np.ndarray | None, residual: np.ndarray | None, y: np.ndarray,
+                stride: Sequence[int], dilation: Sequence[int], before: Sequence[int], name: str = ..., alpha: float = ...,
+                beta: float = ...) -> Step: ...

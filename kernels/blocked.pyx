@@ -1,0 +1,164 @@
+"""Convolutions in the blocked layout, (N, blocks of 8 channels, H, W, 8): direct, by Winograd's way, and depthwise."""
+from dataclasses import dataclass
+cimport numpy as cnp
+import numpy as np
+from .activate cimport Activation, activation
+from .step cimport Run, Step, bound, team
+from .threads cimport Task, Team, share
+
+cnp.import_array()
+
+cdef extern from "hot/blocked.h" nogil:
+    enum:
+        DIRECT, WINOGRAD, DEPTHWISE, WAYS
+    ctypedef struct BlockedConv:
+        Py_ssize_t batch, groups, in_channels, in_blocks, out_channels, out_blocks
+        Py_ssize_t size[2]
+        Py_ssize_t kernel[2]
+        Py_ssize_t stride[2]
+        Py_ssize_t dilation[2]
+        Py_ssize_t before[2]
+        Py_ssize_t out[2]
+        bint plain
+        Py_ssize_t terms
+        const Py_ssize_t* at
+        const float* weights
+        Activation activation
+    ctypedef struct BlockedCall:
+        const BlockedConv* how
+        const float* x
+        const float* bias
+        const float* residual
+        float* y
+        Py_ssize_t count, cost
+    ctypedef struct BlockedPath:
+        Py_ssize_t (*packed_size)(const BlockedConv* how) noexcept nogil
+        void (*pack)(const BlockedConv* how, const float* w, float* out) noexcept nogil
+        Py_ssize_t (*scratch)(const BlockedConv* how) noexcept nogil
+        void (*cut)(BlockedCall* call, int threads) noexcept nogil
+        Task task
+    ctypedef struct BlockedLoops:
+        BlockedPath path[WAYS]
+        void (*settle)(BlockedConv* how) noexcept nogil
+        void (*place)(const BlockedConv* how, Py_ssize_t* at) noexcept nogil
+    const BlockedLoops* picked "PICKED(blocked)"
+
+cdef const BlockedLoops* loops = picked
+cdef enum:
+    OCTET = 8
+
+
+cdef Py_ssize_t MOST = 1 << 46  # of any product of sizes
+
+
+def takes(shape, group, input_is_blocked):
+    """Whether there is a convolution here with weights of this shape, over an input of this layout."""
+    if len(shape) != 4 or min(shape) < 1 or group < 1 or shape[0] % group:
+        return False
+    if group == 1:
+        return True
+    return input_is_blocked and shape[1] % OCTET == 0 and shape[0] // group % OCTET == 0
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How to pack constant weights, for a blocked or a plain input; equal ones pack alike."""
+
+    groups: int
+    plain: bool
+
+    def __call__(self, w):
+        return Packed(w, self)
+
+
+class Packed:
+    """Constant weights as the micro-kernels read them."""
+
+    def __init__(self, w, packing):
+        cdef BlockedConv how
+        cdef cnp.ndarray out, plain = np.ascontiguousarray(w)
+        if w.dtype != np.float32 or not takes(w.shape, packing.groups, not packing.plain):
+            raise ValueError(f"no blocked convolution has {w.dtype} weights of shape {w.shape} in {packing.groups} groups")
+        self.shape, self.packing = w.shape, packing
+        settle(&how, (1, w.shape[1] * packing.groups, 1, 1), w.shape, (1, w.shape[0], 1, 1), packing, (1, 1), (1, 1), (0, 0))
+        out = np.empty(loops.path[DIRECT].packed_size(&how), np.float32)
+        loops.path[DIRECT].pack(&how, <const float*> cnp.PyArray_DATA(plain), <float*> cnp.PyArray_DATA(out))
+        self.data = out
+
+
+cdef int settle(BlockedConv* how, x, w, y, packing, stride, dilation, before) except -1:
+    """Fill in the settings for logical shapes (N, C, H, W), all of them checked."""
+    cdef int axis
+    how.batch, how.groups, how.plain = x[0], packing.groups, packing.plain
+    how.in_channels, how.out_channels = w[1], w[0] // packing.groups
+    how.in_blocks, how.out_blocks = blocks(how.in_channels), blocks(how.out_channels)
+    for axis in range(2):
+        how.size[axis], how.kernel[axis], how.out[axis] = x[2 + axis], w[2 + axis], y[2 + axis]
+        how.stride[axis], how.dilation[axis], how.before[axis] = stride[axis], dilation[axis], before[axis]
+    loops.settle(how)
+    return 0
+
+
+cdef Py_ssize_t blocks(Py_ssize_t channels) noexcept nogil:
+    return (channels + OCTET - 1) // OCTET
+
+
+cdef struct Bound:
+    BlockedConv convolution
+    BlockedPath path
+    bint biased, added
+
+
+cdef int run(void** at, const Bound* how) noexcept nogil:
+    cdef Py_ssize_t arrays = 2 + how.biased + how.added
+    cdef const Team* workers = team(at, arrays)
+    cdef BlockedCall call
+    call.how, call.x, call.y = &how.convolution, <const float*> at[0], <float*> at[arrays - 1]
+    call.bias = <const float*> at[1] if how.biased else NULL
+    call.residual = <const float*> at[arrays - 2] if how.added else NULL
+    how.path.cut(&call, workers.threads)
+    return share(workers, how.path.task, &call, call.count, call.cost)
+
+
+def convolution(x, w, bias, residual, y, stride, dilation, before, str name="", alpha=0.0, beta=0.0):
+    """Sums of `Packed` weights over windows of ``x``, plus a bias (or None) of each output channel, plus a residual (or None) of
+    the result's shape, activated, into ``y``: a step. The residual may be ``y``.
+
+    ``before`` is the padding before each axis, and what follows the input is padding as far as ``y`` needs it.
+    """
+    cdef Bound how
+    cdef cnp.ndarray data, places
+    arrays = (x, *(a for a in (bias, residual) if a is not None), y)
+    inner, outer = check(x, w, bias, residual, y, (stride, dilation, before))
+    settle(&how.convolution, inner, w.shape, outer, w.packing, stride, dilation, before)
+    activation(&how.convolution.activation, name, alpha, beta)
+    how.biased, how.added, how.path = bias is not None, residual is not None, loops.path[DIRECT]
+    data, places = w.data, np.empty(how.convolution.terms, np.intp)
+    how.convolution.weights = <const float*> cnp.PyArray_DATA(data)
+    how.convolution.at = <const Py_ssize_t*> cnp.PyArray_DATA(places)
+    loops.place(&how.convolution, <Py_ssize_t*> cnp.PyArray_DATA(places))
+    return bound(<Run> run, arrays, &how, sizeof(how), how.path.scratch(&how.convolution), (data, places))
+
+
+def check(x, w, bias, residual, y, settings):
+    """The logical shapes of input and result; what does not belong together is refused."""
+    if not isinstance(w, Packed):
+        raise ValueError("the weights of a blocked convolution are constants")
+    if any([a is not None and a.dtype != np.float32 for a in (x, bias, residual, y)]):
+        raise TypeError("a blocked convolution is of float")
+    channels, kernel = w.shape[1] * w.packing.groups, w.shape[2:]
+    due = (channels,) if w.packing.plain else (blocks(channels),)
+    if x.ndim != 5 - w.packing.plain or x.shape[1:2] != due or x.shape[4:] != y.shape[4:5 - w.packing.plain]:
+        raise ValueError(f"an input of shape {x.shape} has not the {channels} channels that weights of shape {w.shape} take")
+    if y.ndim != 5 or y.shape[:2] != (x.shape[0], blocks(w.shape[0])) or y.shape[4] != OCTET:
+        raise ValueError(f"{x.shape} convolved with {w.shape} is not {y.shape}")
+    if bias is not None and bias.shape != w.shape[:1]:
+        raise ValueError(f"a bias of shape {bias.shape} for {w.shape[0]} output channels")
+    if residual is not None and residual.shape != y.shape:
+        raise ValueError(f"a residual of shape {residual.shape} for a result of shape {y.shape}")
+    if any([len(s) != 2 for s in settings]) or min(*settings[0], *settings[1]) < 1 or min(settings[2]) < 0:
+        raise ValueError(f"strides, dilations and padding are two numbers each, not {settings}")
+    reach = [(n - 1) * s + (k - 1) * d + 1 for n, s, k, d in zip(y.shape[2:4], settings[0], kernel, settings[1])]
+    if max(*reach, *settings[2]) * max(*reach, *settings[2]) * channels > MOST:
+        raise ValueError(f"windows that reach over {reach} places are more than any machine holds")
+    return (x.shape[0], channels, *x.shape[2:4]), (x.shape[0], w.shape[0], *y.shape[2:4])
