@@ -59,6 +59,15 @@ def test_a_value_is_blocked_and_back(channels, places):
     np.testing.assert_array_equal(made(blocked.block, x, threads=2), y)
 
 
+@pytest.mark.parametrize(("channels", "groups"), [(12, 4), (34, 2), (136, 4), (24, 3)])
+def test_channels_are_shuffled_on_the_way(channels, groups):
+    x = random((2, channels, 5, 7))
+    shuffled = x.reshape(2, groups, channels // groups, 5, 7).transpose(0, 2, 1, 3, 4).reshape(x.shape)
+    np.testing.assert_array_equal(made(blocked.block, x, groups=groups), blocks_of(shuffled))
+    with pytest.raises(ValueError, match="are not 5 groups"):
+        made(blocked.block, x, groups=5)
+
+
 def test_a_value_without_elements_is_blocked():
     for shape in [(0, 3, 2, 2), (2, 0, 2, 2), (2, 3, 0, 2)]:
         y = made(blocked.block, np.zeros(shape, np.float32))

@@ -42,42 +42,47 @@ INLINE void transposed(quads v[4]) {
     v[3] = PICKED_FROM(c, d, 2, 3, FROM_B + 2, FROM_B + 3);
 }
 
-static void block(const float *x, float *y, ptrdiff_t plane, ptrdiff_t count, ptrdiff_t present) {
+static void block(const float *const planes[8], float *octets, ptrdiff_t count, ptrdiff_t present) {
     ptrdiff_t i = 0;
     if (present == OCTET)
         for (; i + 4 <= count; i += 4)
-            for (ptrdiff_t c = 0; c < OCTET / QUADS; c += 4) {
+#pragma GCC unroll 2
+            for (int c = 0; c < OCTET / QUADS; c += 4) {
                 quads v[4];
 #pragma GCC unroll 4
-                for (ptrdiff_t j = 0; j < 4; j++)
-                    v[j] = quads_at(x + (c + j) * plane + i, x + (c + j + 4) % OCTET * plane + i);
+                for (int j = 0; j < 4; j++)
+                    v[j] = quads_at(planes[c + j] + i, planes[(c + j + 4) % OCTET] + i);
                 transposed(v);
 #pragma GCC unroll 4
-                for (ptrdiff_t j = 0; j < 4; j++)
-                    memcpy(y + (i + j) * OCTET + c, &v[j], sizeof v[j]);
+                for (int j = 0; j < 4; j++)
+                    memcpy(octets + (i + j) * OCTET + c, &v[j], sizeof v[j]);
             }
     for (; i < count; i++)
-        for (ptrdiff_t c = 0; c < OCTET; c++)
-            y[i * OCTET + c] = c < present ? x[c * plane + i] : 0;
+        for (int c = 0; c < OCTET; c++)
+            octets[i * OCTET + c] = c < present ? planes[c][i] : 0;
 }
 
-static void unblock(const float *x, float *y, ptrdiff_t plane, ptrdiff_t count, ptrdiff_t present) {
+static void unblock(const float *octets, float *const planes[8], ptrdiff_t count, ptrdiff_t present) {
+    float *own[OCTET]; /* no store can reach these addresses, so that they stay in registers */
     ptrdiff_t i = 0;
+    for (int c = 0; c < OCTET; c++)
+        own[c] = planes[c < present ? c : 0];
     if (present == OCTET)
         for (; i + 4 <= count; i += 4)
-            for (ptrdiff_t c = 0; c < OCTET / QUADS; c += 4) {
+#pragma GCC unroll 2
+            for (int c = 0; c < OCTET / QUADS; c += 4) {
                 quads v[4];
 #pragma GCC unroll 4
-                for (ptrdiff_t j = 0; j < 4; j++)
-                    memcpy(&v[j], x + (i + j) * OCTET + c, sizeof v[j]);
+                for (int j = 0; j < 4; j++)
+                    memcpy(&v[j], octets + (i + j) * OCTET + c, sizeof v[j]);
                 transposed(v);
 #pragma GCC unroll 4
-                for (ptrdiff_t j = 0; j < 4; j++)
-                    put_quads(y + (c + j) * plane + i, y + (c + j + 4) % OCTET * plane + i, v[j]);
+                for (int j = 0; j < 4; j++)
+                    put_quads(own[c + j] + i, own[(c + j + 4) % OCTET] + i, v[j]);
             }
-    for (ptrdiff_t c = 0; c < present; c++)
+    for (int c = 0; c < present; c++)
         for (ptrdiff_t j = i; j < count; j++)
-            y[c * plane + j] = x[j * OCTET + c];
+            own[c][j] = octets[j * OCTET + c];
 }
 
 const BlockedLayoutLoops LOOPS(blocked_layout) = {block, unblock};

@@ -4,11 +4,10 @@
 #include <stddef.h>
 #include "hot/isa.h"
 
-/* Some places of one block of channels: `present` planes, `plane` elements apart, and their octets. */
-typedef void (*BlockPlaces)(const float *x, float *y, ptrdiff_t plane, ptrdiff_t count, ptrdiff_t present);
-
+/* Some places of one block of channels: where they begin in each of the planes that are present, and their octets. */
 typedef struct BlockedLayoutLoops {
-    BlockPlaces block, unblock;
+    void (*block)(const float *const planes[8], float *octets, ptrdiff_t count, ptrdiff_t present);
+    void (*unblock)(const float *octets, float *const planes[8], ptrdiff_t count, ptrdiff_t present);
 } BlockedLayoutLoops;
 
 extern const BlockedLayoutLoops blocked_layout_baseline;

@@ -55,9 +55,13 @@ def unblocked(x: Fact, *, channels: int) -> list[Any]:
 
 
 @op("Block", domain=DOMAIN, signature=SIGNATURE, types=SINGLE, shape=blocked)
-def block(x: np.ndarray, *, out: np.ndarray) -> Step:
-    """A value in the plain layout, (N, C, H, W), laid out in blocks, with zeros beyond its channels."""
-    return blocked_layout.block(x, out)
+def block(x: np.ndarray, *, groups: int = 1, out: np.ndarray) -> Step:
+    """A value in the plain layout, (N, C, H, W), laid out in blocks, with zeros beyond its channels.
+
+    With several ``groups`` its channels are shuffled, the first of each group before the second ones: what is written as a
+    Reshape to (N, groups, C / groups, H, W), a Transpose of its axes 1 and 2, and a Reshape.
+    """
+    return blocked_layout.block(x, out, groups)
 
 
 @op("Unblock", domain=DOMAIN, signature=SIGNATURE, types=SINGLE, shape=unblocked)
