@@ -14,6 +14,7 @@ FAMILIES: tuple[str, ...] = (
     "elementwise",
     "fused.blocked",
     "fused.conv",
+    "fused.line",
     "gather",
     "generate",
     "gradient",

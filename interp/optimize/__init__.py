@@ -3,9 +3,10 @@ from ..graph import Graph
 from .clean import clean
 from .fold import fold
 from .fuse import Pass, fuse
+from .line import lines
 
 LEVELS = (0, 1, 2)
-PASSES: tuple[Pass, ...] = ()  # in this order
+PASSES: tuple[Pass, ...] = (lines,)  # in this order
 
 
 def optimized(graph: Graph, level: int, most: int | None = None) -> Graph:
