@@ -5,10 +5,15 @@ import numpy as np
 
 from .step import Step
 
+DIRECT: int
+WINOGRAD: int
+DEPTHWISE: int
+
 class Packing:
     groups: int
     plain: bool
-    def __init__(self, groups: int, plain: bool) -> None: ...
+    way: int
+    def __init__(self, groups: int, plain: bool, way: int = ...) -> None: ...
     def __call__(self, w: np.ndarray) -> Packed: ...
 
 class Packed:
@@ -18,6 +23,8 @@ class Packed:
     def __init__(self, w: np.ndarray, packing: Packing) -> None: ...
 
 def takes(shape: Sequence[int], group: int, input_is_blocked: bool) -> bool: ...
+def way_of(shape: Sequence[int], group: int, input_is_blocked: bool, out: Sequence[int], stride: Sequence[int],
+           dilation: Sequence[int]) -> int: ...
 def convolution(x: np.ndarray, w: Packed, bias: np.ndarray | None, residual: np.ndarray | None, y: np.ndarray,
                 stride: Sequence[int], dilation: Sequence[int], before: Sequence[int], name: str = ..., alpha: float = ...,
                 beta: float = ...) -> Step: ...

@@ -10,7 +10,10 @@ cnp.import_array()
 
 cdef extern from "hot/blocked.h" nogil:
     enum:
-        DIRECT, WINOGRAD, DEPTHWISE, WAYS
+        DIRECT_WAY "DIRECT"
+        WINOGRAD_WAY "WINOGRAD"
+        DEPTHWISE_WAY "DEPTHWISE"
+        WAYS
     ctypedef struct BlockedConv:
         Py_ssize_t batch, groups, in_channels, in_blocks, out_channels, out_blocks
         Py_ssize_t size[2]
@@ -30,20 +33,20 @@ cdef extern from "hot/blocked.h" nogil:
         const float* bias
         const float* residual
         float* y
-        Py_ssize_t count, cost
+    ctypedef int (*Share)(const Team* team, Task task, const void* args, Py_ssize_t count, Py_ssize_t cost) noexcept nogil
     ctypedef struct BlockedPath:
+        void (*settle)(BlockedConv* how) noexcept nogil
+        void (*place)(const BlockedConv* how, Py_ssize_t* at) noexcept nogil
         Py_ssize_t (*packed_size)(const BlockedConv* how) noexcept nogil
         void (*pack)(const BlockedConv* how, const float* w, float* out) noexcept nogil
         Py_ssize_t (*scratch)(const BlockedConv* how) noexcept nogil
-        void (*cut)(BlockedCall* call, int threads) noexcept nogil
-        Task task
+        int (*run)(BlockedCall* call, const Team* team, Share share) noexcept nogil
     ctypedef struct BlockedLoops:
         BlockedPath path[WAYS]
-        void (*settle)(BlockedConv* how) noexcept nogil
-        void (*place)(const BlockedConv* how, Py_ssize_t* at) noexcept nogil
     const BlockedLoops* picked "PICKED(blocked)"
 
 cdef const BlockedLoops* loops = picked
+DIRECT, WINOGRAD, DEPTHWISE = DIRECT_WAY, WINOGRAD_WAY, DEPTHWISE_WAY
 cdef enum:
     OCTET = 8
 
@@ -60,12 +63,21 @@ def takes(shape, group, input_is_blocked):
     return input_is_blocked and shape[1] % OCTET == 0 and shape[0] // group % OCTET == 0
 
 
+def way_of(shape, group, input_is_blocked, out, stride, dilation):
+    """The fastest way for weights of this shape and a result of these two sizes, by measurement: Winograd's from many tiles on."""
+    inner, outer, rows = shape[1], shape[0] // group, min(out)
+    if not input_is_blocked or shape[2:] != (3, 3) or {*stride, *dilation} != {1} or inner < 32 or outer < 64:
+        return DIRECT
+    return WINOGRAD if rows >= 24 or rows >= 12 and inner >= 96 else DIRECT
+
+
 @dataclass(frozen=True)
 class Packing:
-    """How to pack constant weights, for a blocked or a plain input; equal ones pack alike."""
+    """How to pack constant weights, for a blocked or a plain input and a way; equal ones pack alike."""
 
     groups: int
     plain: bool
+    way: int = DIRECT
 
     def __call__(self, w):
         return Packed(w, self)
@@ -76,13 +88,14 @@ class Packed:
 
     def __init__(self, w, packing):
         cdef BlockedConv how
+        cdef const BlockedPath* path = &loops.path[<int> packing.way]
         cdef cnp.ndarray out, plain = np.ascontiguousarray(w)
         if w.dtype != np.float32 or not takes(w.shape, packing.groups, not packing.plain):
             raise ValueError(f"no blocked convolution has {w.dtype} weights of shape {w.shape} in {packing.groups} groups")
         self.shape, self.packing = w.shape, packing
         settle(&how, (1, w.shape[1] * packing.groups, 1, 1), w.shape, (1, w.shape[0], 1, 1), packing, (1, 1), (1, 1), (0, 0))
-        out = np.empty(loops.path[DIRECT].packed_size(&how), np.float32)
-        loops.path[DIRECT].pack(&how, <const float*> cnp.PyArray_DATA(plain), <float*> cnp.PyArray_DATA(out))
+        out = np.empty(path.packed_size(&how), np.float32)
+        path.pack(&how, <const float*> cnp.PyArray_DATA(plain), <float*> cnp.PyArray_DATA(out))
         self.data = out
 
 
@@ -95,7 +108,9 @@ cdef int settle(BlockedConv* how, x, w, y, packing, stride, dilation, before) ex
     for axis in range(2):
         how.size[axis], how.kernel[axis], how.out[axis] = x[2 + axis], w[2 + axis], y[2 + axis]
         how.stride[axis], how.dilation[axis], how.before[axis] = stride[axis], dilation[axis], before[axis]
-    loops.settle(how)
+    if packing.way == WINOGRAD and (how.plain or tuple(w[2:]) != (3, 3) or {*stride, *dilation} != {1}):
+        raise ValueError(f"Winograd's way is for 3 x 3 kernels, not {w}, of stride and dilation 1 and a blocked input")
+    loops.path[<int> packing.way].settle(how)
     return 0
 
 
@@ -116,8 +131,7 @@ cdef int run(void** at, const Bound* how) noexcept nogil:
     call.how, call.x, call.y = &how.convolution, <const float*> at[0], <float*> at[arrays - 1]
     call.bias = <const float*> at[1] if how.biased else NULL
     call.residual = <const float*> at[arrays - 2] if how.added else NULL
-    how.path.cut(&call, workers.threads)
-    return share(workers, how.path.task, &call, call.count, call.cost)
+    return how.path.run(&call, workers, <Share> share)
 
 
 def convolution(x, w, bias, residual, y, stride, dilation, before, str name="", alpha=0.0, beta=0.0):
@@ -132,11 +146,11 @@ def convolution(x, w, bias, residual, y, stride, dilation, before, str name="", 
     inner, outer = check(x, w, bias, residual, y, (stride, dilation, before))
     settle(&how.convolution, inner, w.shape, outer, w.packing, stride, dilation, before)
     activation(&how.convolution.activation, name, alpha, beta)
-    how.biased, how.added, how.path = bias is not None, residual is not None, loops.path[DIRECT]
+    how.biased, how.added, how.path = bias is not None, residual is not None, loops.path[<int> w.packing.way]
     data, places = w.data, np.empty(how.convolution.terms, np.intp)
     how.convolution.weights = <const float*> cnp.PyArray_DATA(data)
     how.convolution.at = <const Py_ssize_t*> cnp.PyArray_DATA(places)
-    loops.place(&how.convolution, <Py_ssize_t*> cnp.PyArray_DATA(places))
+    how.path.place(&how.convolution, <Py_ssize_t*> cnp.PyArray_DATA(places))
     return bound(<Run> run, arrays, &how, sizeof(how), how.path.scratch(&how.convolution), (data, places))
 
 

@@ -15,7 +15,7 @@ from interp.registry import misfits
 from .test_blocked import blocks_of, plain_of
 from .test_conv import drawn, exact
 
-# Errors are relative to the largest element of the result. A float32 sum in one chain of the same products errs by as much.
+# Errors are relative to the largest sum. A float32 sum in one chain of the same products errs by as much.
 TOLERANCE = 3e-6
 NOTHING = dict(auto_pad="NOTSET", dilations=None, group=1, kernel_shape=None, pads=None, strides=None)
 ACTIVATIONS = {
@@ -49,10 +49,12 @@ def check(x, w, b=None, residual=None, activation="", threads=1, plain=False, **
     alpha, beta = SETTINGS.get(activation, (0.0, 0.0))
     y = run(x, w, b, residual, threads, plain, activation=activation, alpha=alpha, beta=beta, **settings)
     due = exact(x, w, b, **NOTHING | {k: v for k, v in settings.items() if k in NOTHING})
-    due = ACTIVATIONS[activation](due if residual is None else due + residual)
+    due = due if residual is None else due + residual
+    largest = np.abs(due).max(initial=1e-30)
+    due = ACTIVATIONS[activation](due)
     got = plain_of(y, w.shape[0])
     assert got.shape == due.shape
-    assert np.abs(got - due).max(initial=0) <= TOLERANCE * np.abs(due).max(initial=1e-30)
+    assert np.abs(got - due).max(initial=0) <= TOLERANCE * largest
     beyond = plain_of(y, y.shape[1] * 8)[:, w.shape[0]:]
     assert np.allclose(beyond, ACTIVATIONS[activation](np.zeros(1)), atol=1e-6)
     return y
@@ -84,6 +86,13 @@ CASES = [
     ((1, 64, 200, 30), (8, 64, 3, 3), dict(pads=(1, 1, 1, 1), strides=(1, 2))),
     ((0, 8, 5, 5), (8, 8, 3, 3), {}),
 ]
+WINOGRAD = [
+    ((1, 32, 24, 25), (64, 32, 3, 3), dict(pads=(1, 1, 1, 1))),
+    ((2, 100, 13, 14), (68, 100, 3, 3), dict(pads=(1, 1, 1, 1))),
+    ((1, 33, 30, 27), (88, 33, 3, 3), dict(pads=(0, 2, 3, 0))),
+    ((1, 192, 26, 26), (128, 96, 3, 3), dict(group=2)),
+    ((1, 48, 70, 90), (64, 48, 3, 3), dict(auto_pad="SAME_UPPER")),  # several blocks of tiles
+]
 PLAIN = [
     ((1, 3, 31, 33), (24, 3, 7, 7), dict(pads=(3, 3, 3, 3), strides=(2, 2))),
     ((2, 3, 18, 17), (8, 3, 3, 3), dict(pads=(1, 1, 1, 1))),
@@ -93,7 +102,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("case", [*CASES, *PLAIN], ids=str)
+@pytest.mark.parametrize("case", [*CASES, *WINOGRAD, *PLAIN], ids=str)
 @pytest.mark.parametrize("bare", [True, False], ids=["bare", "all"])
 def test_a_convolution_is_near_the_exact_one(case, bare):
     x, w, attributes = case
@@ -106,25 +115,49 @@ def test_a_convolution_is_near_the_exact_one(case, bare):
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("case", [CASES[1], CASES[4], PLAIN[0]], ids=str)
+@pytest.mark.parametrize("case", [CASES[1], CASES[4], WINOGRAD[1], PLAIN[0]], ids=str)
 def test_activations(case, activation):
     x, w, attributes = case
     check(drawn(x), weights(w), drawn(w[:1], seed=2), None, activation, plain=case in PLAIN, **attributes)
 
 
-@pytest.mark.parametrize("case", [*CASES, *PLAIN], ids=str)
+@pytest.mark.parametrize("case", [*CASES, *WINOGRAD, *PLAIN], ids=str)
 def test_the_bits_do_not_depend_on_threads(case):
     x, w, attributes = case
     assert len({run(drawn(x), weights(w), threads=n, plain=case in PLAIN, **attributes).tobytes() for n in (1, 2, 5)}) == 1
 
 
-@pytest.mark.parametrize("case", CASES[:-1], ids=str)
+@pytest.mark.parametrize("case", [*CASES[:-1], *WINOGRAD], ids=str)
 def test_the_result_may_take_the_place_of_the_residual(case):
     x, w, attributes = case
     out = exact(drawn(x), weights(w), None, **NOTHING | attributes).shape
     apart, same = (run(drawn(x), weights(w), None, drawn(out, seed=3), inplace=i, activation="Relu", **attributes)
                    for i in (False, True))
     assert np.array_equal(plain_of(apart, w[0]), plain_of(same, w[0]))
+
+
+def ways(w, out, group=1):
+    return kernel.way_of(w, group, True, out, (1, 1), (1, 1))
+
+
+def test_winograds_way_is_for_many_tiles_of_many_channels():
+    assert ways((64, 32, 3, 3), (24, 24)) == kernel.WINOGRAD
+    for w, out in [((64, 32, 3, 3), (7, 7)), ((64, 32, 5, 5), (24, 24)), ((64, 8, 3, 3), (24, 24)), ((8, 64, 3, 3), (24, 24))]:
+        assert ways(w, out) == kernel.DIRECT
+    assert kernel.way_of((64, 32, 3, 3), 1, True, (24, 24), (2, 2), (1, 1)) == kernel.DIRECT
+    assert kernel.way_of((64, 32, 3, 3), 1, False, (24, 24), (1, 1), (1, 1)) == kernel.DIRECT
+
+
+@pytest.mark.parametrize("channels", [64, 256, 512])
+def test_winograds_way_is_as_accurate_as_a_plain_sum(channels):
+    x, w = drawn((1, channels, 24, 24)), weights((64, channels, 3, 3))
+    due, plain = exact(x, w, None, **NOTHING), np.zeros((1, 64, 22, 22), np.float32)
+    for c in range(channels):
+        for i in range(3):
+            for j in range(3):
+                plain += w[:, c, i, j, None, None] * x[:, c:c + 1, i:i + 22, j:j + 22]
+    found = [np.abs(y - due).max() for y in (plain, plain_of(run(x, w), 64), plain_of(run(x, w, exact=1), 64))]
+    assert found[1] <= 2 * found[0] and found[2] <= found[0]
 
 
 def test_what_is_not_taken_is_refused():

@@ -1,8 +1,9 @@
 /* Convolutions in the blocked layout. */
 #include "hot/blocked.h"
 #include "hot/blocked_direct.h"
+#include "hot/winograd.h"
 
-const BlockedLoops LOOPS(blocked) = {
-    {{direct_packed_size, direct_pack, direct_scratch, direct_cut, direct_task}},
-    direct_settle, direct_place,
-};
+const BlockedLoops LOOPS(blocked) = {{
+    {direct_settle, direct_place, direct_packed_size, direct_pack, direct_scratch, direct_run},
+    {winograd_settle, winograd_place, winograd_packed_size, winograd_pack, winograd_scratch, winograd_run},
+}};

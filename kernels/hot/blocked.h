@@ -19,33 +19,38 @@ typedef struct BlockedConv {
     bool padded;          /* windows reach beyond the input, so that a band of it is copied with its padding */
     ptrdiff_t band[2];    /* rows and columns of the largest band, or of the input where it is read in place */
     ptrdiff_t rows;       /* of the result, that belong to a band */
+    ptrdiff_t tiles;      /* of the result in Winograd's way, that are transformed together */
     ptrdiff_t terms;      /* of a sum: vectors of input channels, or single ones of a plain input, times taps */
     const ptrdiff_t *at;  /* where each term lies, from a window's first element */
     const float *weights; /* as `pack` leaves them */
     Activation activation;
 } BlockedConv;
 
-/* A run of it, and how it is cut: each item is some pixels (rows of tiles, planes) of one group of one image, and one of
-   `splits` parts of its output channels. */
+/* A run of it, and how it is cut: each item is some pixels (tiles, rows) of one group of one image, and one of `splits` parts
+   of its output channels. */
 typedef struct BlockedCall {
     const BlockedConv *how;
     const float *x, *bias, *residual; /* the last two may be NULL; the residual may be y */
     float *y;
-    ptrdiff_t pixels, pixel_blocks, splits, count, cost;
+    ptrdiff_t pixels, pixel_blocks, splits, first;
+    float *room;
 } BlockedCall;
 
+/* `share` of threads.h, which lies in another module. */
+typedef int (*Share)(const Team *team, Task task, const void *args, ptrdiff_t count, ptrdiff_t cost);
+
+/* One way: `settle` fills in what follows from the sizes, the number of terms among it, `place` says where those lie. */
 typedef struct BlockedPath {
+    void (*settle)(BlockedConv *how);
+    void (*place)(const BlockedConv *how, ptrdiff_t *at);
     ptrdiff_t (*packed_size)(const BlockedConv *how);
     void (*pack)(const BlockedConv *how, const float *w, float *out);
     ptrdiff_t (*scratch)(const BlockedConv *how); /* bytes for each thread */
-    void (*cut)(BlockedCall *call, int threads);
-    Task task;
+    int (*run)(BlockedCall *call, const Team *team, Share share);
 } BlockedPath;
 
 typedef struct BlockedLoops {
     BlockedPath path[WAYS];
-    void (*settle)(BlockedConv *how); /* the band and the number of terms of a direct convolution */
-    void (*place)(const BlockedConv *how, ptrdiff_t *at);
 } BlockedLoops;
 
 extern const BlockedLoops blocked_baseline;

@@ -151,20 +151,20 @@ static int direct_task(const void *args, ptrdiff_t begin, ptrdiff_t end, void *s
 }
 
 /* Whole rows where a band is copied for them. */
-static void direct_cut(BlockedCall *call, int threads) {
+static int direct_run(BlockedCall *call, const Team *team, Share share) {
     const BlockedConv *how = call->how;
     ptrdiff_t pixels = how->out[0] * how->out[1], planes = how->batch * how->groups, unit = how->padded ? how->out[1] : 1;
-    ptrdiff_t most = how->padded ? how->rows * unit : NEAR_BYTES / (planes_of(how) * unit_of(how) * (ptrdiff_t)sizeof(float) + 1);
-    if (!how->padded)
-        most = most < LEAST_PIXELS ? LEAST_PIXELS : lesser(most, MOST_PIXELS);
-    ptrdiff_t blocks = pieces(pixels, most), items = planes * blocks, wanted = threads > 1 ? ITEMS * threads : 1;
-    call->splits = items ? lesser(pieces(wanted, items), channel_tiles(how->out_blocks)) : 1;
-    if (items && items * call->splits < wanted)
-        blocks *= pieces(wanted, items * call->splits);
-    call->pixels = pieces(pieces(pixels, unit), blocks ? blocks : 1) * unit;
+    ptrdiff_t near = NEAR_BYTES / (planes_of(how) * unit_of(how) * (ptrdiff_t)sizeof(float));
+    ptrdiff_t most = how->padded ? how->rows * unit : near < LEAST_PIXELS ? LEAST_PIXELS : lesser(near, MOST_PIXELS);
+    ptrdiff_t blocks = pieces(pixels, most), items = planes * blocks, wanted = team->threads > 1 ? ITEMS * team->threads : 1;
+    if (!items)
+        return 0;
+    call->splits = lesser(pieces(wanted, items), channel_tiles(how->out_blocks));
+    blocks *= pieces(wanted, items * call->splits);
+    call->pixels = pieces(pieces(pixels, unit), blocks) * unit;
     call->pixel_blocks = pieces(pixels, call->pixels);
-    call->count = planes * call->pixel_blocks * call->splits;
     double products = (double)call->pixels * (double)how->out_blocks * OCTET * (double)how->terms * (double)unit_of(how);
-    call->cost = 1 + (ptrdiff_t)(products / (PRODUCTS_PER_NS * (double)call->splits));
+    return share(team, direct_task, call, planes * call->pixel_blocks * call->splits,
+                 1 + (ptrdiff_t)(products / (PRODUCTS_PER_NS * (double)call->splits)));
 }
 #endif

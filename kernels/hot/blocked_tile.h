@@ -38,7 +38,7 @@ INLINE octet rectified(octet v) {
    from the result and may be it; later parts are added to what is there; the last one is activated. */
 typedef struct {
     ptrdiff_t plane; /* floats from one block of output channels to the next */
-    const float *bias;
+    const float *bias; /* or NULL */
     ptrdiff_t residual;
     bool has_residual, first, last;
     const Activation *activation;
@@ -54,7 +54,8 @@ typedef struct {
 /* Activations that are not a single instruction are applied to what is stored, so that they cost the loops no registers. */
 INLINE void finish(int pixels, int blocks, const Finish *f, octet sum[PIXELS][FEW + 1], float *y) {
     if (f->first) {
-        EACH_SUM sum[m][b] += octet_at(f->bias + b * OCTET);
+        if (f->bias)
+            EACH_SUM sum[m][b] += octet_at(f->bias + b * OCTET);
         if (f->has_residual)
             EACH_SUM sum[m][b] += octet_at(PLACE + f->residual);
     } else
