@@ -1,4 +1,5 @@
 """The windows of convolutions, for other files of kernels."""
+from .activate cimport Activation
 
 cdef extern from "hot/conv.h" nogil:
     enum:
@@ -12,5 +13,6 @@ cdef extern from "hot/conv.h" nogil:
         Py_ssize_t before[3]
         Py_ssize_t out[3]
         const void* panels
+        Activation activation
 
 cdef int settle(Convolution* c, x, w, y, Py_ssize_t group, stride, dilation, before) except -1

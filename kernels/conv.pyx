@@ -3,6 +3,7 @@ import math
 from dataclasses import dataclass
 cimport numpy as cnp
 import numpy as np
+from .activate cimport activation as fill_activation
 from .step cimport Run, floats, real, step, team
 from .threads cimport Task, Team, share
 
@@ -14,6 +15,7 @@ cdef extern from "hot/conv.h" nogil:
         const void* x
         const void* w
         const void* bias
+        const void* residual
         void* y
         Py_ssize_t count, cost
     ctypedef struct Way:
@@ -25,7 +27,7 @@ cdef extern from "hot/conv.h" nogil:
                            float* out) noexcept nogil
         void (*double_pack)(const double* w, Py_ssize_t groups, Py_ssize_t out_channels, Py_ssize_t in_channels, Py_ssize_t taps,
                             double* out) noexcept nogil
-        Py_ssize_t (*depthwise_scratch)(const Convolution* how, size_t size) noexcept nogil
+        Py_ssize_t (*depthwise_scratch)(const Convolution* how, size_t size, bint residual) noexcept nogil
         Py_ssize_t scratch
         Way products, depthwise
     const ConvLoops* picked "PICKED(conv)"
@@ -75,49 +77,54 @@ def rows_of(cnp.ndarray w, Py_ssize_t groups, Py_ssize_t out_channels, Py_ssize_
 
 cdef struct Bound:
     Convolution convolution
-    bint packed, biased, by_planes
+    bint packed, biased, added, by_planes
 
 
 cdef int run(real** at, const Bound* how) noexcept nogil:
-    cdef Py_ssize_t arrays = 2 + (not how.packed) + how.biased
+    cdef Py_ssize_t arrays = 2 + (not how.packed) + how.biased + how.added
     cdef const Team* workers = team(<void**> at, arrays)
     cdef const Way* way = &loops.depthwise if how.by_planes else &loops.products
     cdef ConvolutionCall call
     call.how, call.x, call.y = &how.convolution, at[0], at[arrays - 1]
     call.w = NULL if how.packed else at[1]
-    call.bias = at[arrays - 2] if how.biased else NULL
+    call.bias = at[2 - how.packed] if how.biased else NULL
+    call.residual = at[arrays - 2] if how.added else NULL
     way.cut(&call, sizeof(real), workers.threads)
     return share(workers, way.float_task if real is float else way.double_task, &call, call.count, call.cost)
 
 
-def convolution(x, w, bias, y, Py_ssize_t group, stride, dilation, before):
+def convolution(x, w, bias, y, Py_ssize_t group, stride, dilation, before, *, residual=None, str activation="", double alpha=0,
+                double beta=0):
     """Sums of ``w`` over windows of ``x``, plus ``bias`` (or None) of each output channel, into ``y``: a step.
 
     ``w`` may be `Packed`, unless the convolution is `depthwise`. One entry a spatial axis, of which there are one to three;
-    ``before`` is the padding before each, and what follows the input is padding as far as ``y`` needs it.
+    ``before`` is the padding before each, and what follows the input is padding as far as ``y`` needs it. The residual has the
+    shape of ``y``, which may be written over it; it is added before the activation, of ``alpha`` and ``beta``.
     """
     cdef Bound how
     cdef Py_ssize_t scratch = loops.scratch
     how.packed, how.biased, how.by_planes = isinstance(w, Packed), bias is not None, depthwise(w.shape, group)
+    how.added = residual is not None
     if how.packed and (w.groups != group or w.dtype != x.dtype or how.by_planes):
         raise TypeError(f"weights packed from {w.dtype} for {w.groups} groups beside {x.dtype} and {group}")
     check(x.shape, w.shape, None if bias is None else bias.shape, y.shape, group, (stride, dilation, before))
+    if how.added and residual.shape != y.shape:
+        raise ValueError(f"a residual of shape {residual.shape} for a result of {y.shape}")
     settle(&how.convolution, x.shape, w.shape, y.shape, group, stride, dilation, before)
+    fill_activation(&how.convolution.activation, activation, alpha, beta)
     if how.by_planes:
-        scratch = loops.depthwise_scratch(&how.convolution, 8 if x.dtype == np.float64 else 4)
-    return bind(how, x, w, bias, y, scratch)
+        scratch = loops.depthwise_scratch(&how.convolution, 8 if x.dtype == np.float64 else 4, how.added)
+    return bind(how, x, w, [a for a in (bias, residual, y) if a is not None], scratch)
 
 
-cdef bind(Bound how, x, w, bias, y, Py_ssize_t scratch):
+cdef bind(Bound how, x, w, list rest, Py_ssize_t scratch):
     cdef cnp.ndarray rows
-    arrays = [x, y] if bias is None else [x, bias, y]
     how.convolution.panels = NULL
     if how.packed:
         rows = w.rows
         how.convolution.panels = cnp.PyArray_DATA(rows)
-    else:
-        arrays.insert(1, w)
-    return step(floats(<Run> run[float], <Run> run[double]), tuple(arrays), &how, sizeof(how), (), scratch, w)
+    arrays = (x, *rest) if how.packed else (x, w, *rest)
+    return step(floats(<Run> run[float], <Run> run[double]), arrays, &how, sizeof(how), (), scratch, w)
 
 
 def check(x, w, bias, y, group, settings):

@@ -2,6 +2,7 @@
 import math
 cimport numpy as cnp
 import numpy as np
+from .activate cimport Activation, activation as fill_activation
 from .step cimport Run, floats, real, step, team
 from .threads cimport Task, Team, share
 
@@ -14,12 +15,14 @@ cdef extern from "hot/gemm.h" nogil:
         const Py_ssize_t* a_at
         const Py_ssize_t* b_at
         const void* panels
-        double alpha, beta
+        double alpha, beta, act_alpha, act_beta
+        int activation
     ctypedef struct ProductCall:
         const Product* how
         const void* a
         const void* b
         const void* c
+        const void* residual
         void* y
         Py_ssize_t count, cost
     ctypedef struct GemmLoops:
@@ -68,27 +71,31 @@ def panels_of(cnp.ndarray b, Py_ssize_t batch, Py_ssize_t k, Py_ssize_t n, bint 
 
 cdef struct Bound:
     Product product
-    bint packed, biased
+    bint packed, biased, added
 
 
 cdef int run(real** at, const Bound* how) noexcept nogil:
-    cdef Py_ssize_t arrays = 2 + (not how.packed) + how.biased
+    cdef Py_ssize_t arrays = 2 + (not how.packed) + how.biased + how.added
     cdef const Team* workers = team(<void**> at, arrays)
     cdef ProductCall call
     call.how, call.a, call.y = &how.product, at[0], at[arrays - 1]
     call.b = NULL if how.packed else at[1]
-    call.c = at[arrays - 2] if how.biased else NULL
+    call.c = at[2 - how.packed] if how.biased else NULL
+    call.residual = at[arrays - 2] if how.added else NULL
     loops.cut(&call, sizeof(real), workers.threads)
     return share(workers, loops.float_task if real is float else loops.double_task, &call, call.count, call.cost)
 
 
-def product(a, b, y, c=None, *, bint transposed_a=False, bint transposed_b=False, double alpha=1, double beta=1):
-    """``alpha * a @ b + beta * c`` into ``y``: a step. ``b`` may be `Packed`.
+def product(a, b, y, c=None, *, bint transposed_a=False, bint transposed_b=False, double alpha=1, double beta=1, residual=None,
+            str activation="", double act_alpha=0, double act_beta=0):
+    """``activation(alpha * a @ b + beta * c + residual)`` into ``y``: a step. ``b`` may be `Packed`.
 
-    Matrices, or batches of them that broadcast as in NumPy; ``c`` broadcasts to one matrix of the result.
+    Matrices, or batches of them that broadcast as in NumPy; ``c`` broadcasts to one matrix of the result. The residual has the
+    shape of ``y``, which may be written over it.
     """
     cdef Bound how
-    how.packed, how.biased = isinstance(b, Packed), c is not None
+    cdef Activation ending
+    how.packed, how.biased, how.added = isinstance(b, Packed), c is not None, residual is not None
     if how.packed and (transposed_b or b.dtype != a.dtype):
         raise TypeError(f"a factor packed from {b.dtype} beside {a.dtype}")
     cdef Product* p = &how.product
@@ -96,30 +103,32 @@ def product(a, b, y, c=None, *, bint transposed_a=False, bint transposed_b=False
     batch = lead if lead == trail else np.broadcast_shapes(lead, trail)
     if k != inner or y.shape != (*batch, m, n):
         raise ValueError(f"{a.shape} times {b.shape} is not {y.shape}")
+    if how.added and residual.shape != y.shape:
+        raise ValueError(f"a residual of shape {residual.shape} for a result of {y.shape}")
+    fill_activation(&ending, activation, act_alpha, act_beta)
+    p.activation, p.act_alpha, p.act_beta = ending.kind, act_alpha, act_beta
     a_at = starts(lead, batch, m * k)
     b_at = starts(trail, batch, b.panels.shape[1] if how.packed else k * n)
-    if b.ndim == 2 and not transposed_a and c is None:  # one factor for all of a batch: one taller product
+    p.c_row, p.c_column = repeats(c.shape, m, n) if how.biased else (0, 0)
+    if b.ndim == 2 and not transposed_a and not p.c_row:  # one factor for all of a batch: one taller product
         m, a_at, b_at = m * len(a_at), a_at[:1], b_at[:1]
     p.batch, p.m, p.n, p.k, p.alpha, p.beta = len(a_at), m, n, k, alpha, beta
     p.a_row, p.a_column = (1, m) if transposed_a else (k, 1)
     p.b_row, p.b_column = (1, k) if transposed_b else (n, 1)
-    p.c_row, p.c_column = repeats(c.shape, m, n) if how.biased else (0, 0)
-    return bind(how, a, b, c, y, a_at, b_at)
+    return bind(how, a, b, [x for x in (c, residual, y) if x is not None], a_at, b_at)
 
 
-cdef bind(Bound how, a, b, c, y, cnp.ndarray a_at, cnp.ndarray b_at):
+cdef bind(Bound how, a, b, list rest, cnp.ndarray a_at, cnp.ndarray b_at):
     cdef cnp.ndarray panels
     cdef Py_ssize_t scratch = loops.scratch
     how.product.panels = NULL
-    arrays = [a, y] if c is None else [a, c, y]
     how.product.a_at = <const Py_ssize_t*> cnp.PyArray_DATA(a_at)
     how.product.b_at = <const Py_ssize_t*> cnp.PyArray_DATA(b_at)
     if how.packed:
         panels = b.panels
         how.product.panels, scratch = cnp.PyArray_DATA(panels), 0
-    else:
-        arrays.insert(1, b)
-    return step(floats(<Run> run[float], <Run> run[double]), tuple(arrays), &how, sizeof(how), (), scratch, (a_at, b_at, b))
+    arrays = (a, *rest) if how.packed else (a, b, *rest)
+    return step(floats(<Run> run[float], <Run> run[double]), arrays, &how, sizeof(how), (), scratch, (a_at, b_at, b))
 
 
 def parts(shape, transposed):

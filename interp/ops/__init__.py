@@ -15,6 +15,8 @@ FAMILIES: tuple[str, ...] = (
     "fused.blocked",
     "fused.conv",
     "fused.line",
+    "fused.matmul",
+    "fused.plain_conv",
     "gather",
     "generate",
     "gradient",

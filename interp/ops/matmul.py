@@ -57,11 +57,11 @@ def gemm_shape(A: Fact, B: Fact, C: Fact | None = None, *, transA: int, transB: 
     (m, k), (inner, n) = a[::-1] if transA else a, b[::-1] if transB else b
     _agree(k, inner, f"{a} times {b}")
     if C is not None and C.shape is not None:
-        _fits(C.shape, (m, n), bool(broadcast))
+        fits(C.shape, (m, n), bool(broadcast))
     return [(m, n)]
 
 
-def _fits(c: Shape, y: Shape, repeats: bool) -> None:
+def fits(c: Shape, y: Shape, repeats: bool) -> None:
     """Whether C can be added: it repeats only where the version, or its attribute, lets it."""
     allowed = [(n, 1) if repeats else (n,) for n in y]
     for size, sizes in zip(reversed(c), reversed(allowed), strict=False):

@@ -3,6 +3,7 @@
 #define INTERP_HOT_CONV_H
 #include <stdbool.h>
 #include <stddef.h>
+#include "activation.h"
 #include "threads.h"
 #include "hot/isa.h"
 
@@ -13,13 +14,14 @@ typedef struct Convolution {
     ptrdiff_t batch, groups, in_channels, out_channels;
     ptrdiff_t size[AXES], kernel[AXES], stride[AXES], dilation[AXES], before[AXES], out[AXES];
     const void *panels; /* the weights as `pack` leaves them, or NULL where a run brings them */
+    Activation activation;
 } Convolution;
 
 /* A run of it, and how it is cut among threads: pixels in blocks that fit the cache, output channels only
    where those are too few. */
 typedef struct ConvolutionCall {
     const Convolution *how;
-    const void *x, *w, *bias; /* bias may be NULL */
+    const void *x, *w, *bias, *residual; /* bias and residual may be NULL; the residual lies as y does and may be y itself */
     void *y;
     ptrdiff_t rows, row_blocks, pixels, pixel_blocks, count, cost;
 } ConvolutionCall;
@@ -38,7 +40,7 @@ typedef struct ConvLoops {
     void (*double_pack)(const double *w, ptrdiff_t groups, ptrdiff_t out_channels, ptrdiff_t in_channels, ptrdiff_t taps,
                         double *out);
     /* Bytes for each thread, and what the two ways need. */
-    ptrdiff_t (*depthwise_scratch)(const Convolution *how, size_t size);
+    ptrdiff_t (*depthwise_scratch)(const Convolution *how, size_t size, bool residual);
     ptrdiff_t scratch;
     Way products, depthwise; /* the second for one input channel a group: sums of planes, with weights as they are */
 } ConvLoops;

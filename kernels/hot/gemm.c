@@ -2,10 +2,10 @@
 #include "hot/gemm.h"
 
 #define REAL float
-#include "hot/product.h"
+#include "hot/gemm_real.h"
 #undef REAL
 #define REAL double
-#include "hot/product.h"
+#include "hot/gemm_real.h"
 #undef REAL
 
 static void cut(ProductCall *call, size_t size, int threads) {

@@ -6,19 +6,22 @@
 #include "threads.h"
 #include "hot/isa.h"
 
-/* y = alpha * a b + beta * c for each of a batch: a of m x k, b of k x n, by strides in elements. c repeats for the batch. */
+/* y = activation of alpha * a b + beta * c + residual for each of a batch: a of m x k, b of k x n, by strides in elements.
+   c repeats for the batch; the residual lies as y does. */
 typedef struct Product {
     ptrdiff_t batch, m, n, k;
     ptrdiff_t a_row, a_column, b_row, b_column, c_row, c_column;
     const ptrdiff_t *a_at, *b_at; /* where the factors of each of the batch begin, in elements */
     const void *panels;           /* b as `pack` leaves it, or NULL where a run brings it */
     double alpha, beta;
+    int activation; /* an ActivationKind */
+    double act_alpha, act_beta;
 } Product;
 
 /* A run of it, and how it is cut among threads: columns in blocks that fit the cache, rows only where those are too few. */
 typedef struct ProductCall {
     const Product *how;
-    const void *a, *b, *c;
+    const void *a, *b, *c, *residual; /* c and residual may be NULL */
     void *y;
     ptrdiff_t rows, row_blocks, columns, column_blocks, count, cost;
 } ProductCall;

@@ -2,6 +2,7 @@
    pixels a block at a time. A sum runs over chunks of channels, in each over taps, in each over the chunk's channels.
    Included once for each type. */
 #include "hot/tile.h"
+#include "hot/activate_rows.h"
 #include "hot/pixels.h"
 
 #ifndef INTERP_HOT_PATCHES_H
@@ -144,13 +145,19 @@ static void OF(piece)(const ConvolutionCall *call, ptrdiff_t image, ptrdiff_t gr
     const Convolution *how = call->how;
     ptrdiff_t plane = volume(how->size), out = volume(how->out), taps = volume(how->kernel), m = group * how->out_channels + i;
     const REAL *x = (const REAL *)call->x + (image * how->groups + group) * how->in_channels * plane;
-    REAL *y = (REAL *)call->y + (image * how->groups * how->out_channels + m) * out + pixel;
+    ptrdiff_t to = (image * how->groups * how->out_channels + m) * out + pixel;
     REAL *room = scratch + PANEL_BLOCK * COLUMNS * DEPTH;
-    OF(Epilogue) e = {y, out, call->bias ? (const REAL *)call->bias + m : NULL, 1, 0, 1, 1, true};
+    OF(Epilogue) e = {(REAL *)call->y + to, out, call->bias ? (const REAL *)call->bias + m : NULL, 1, 0, 1, 1, true,
+                      call->residual ? (const REAL *)call->residual + to : NULL, NULL, NULL};
     /* With few rows a copy of the pixels does not pay. */
     ptrdiff_t direct = reads_in_place(how) && rows <= DIRECT_ROWS ? pixels / COLUMNS * COLUMNS : 0;
-    Chunk chunk = first_chunk(how->in_channels, taps);
+    Chunk chunk, next = first_chunk(how->in_channels, taps);
+    bool more;
     do {
+        chunk = next;
+        more = next_chunk(&next, how->in_channels, taps);
+        if (!more)
+            OF(end_in)(&e, &how->activation);
         ptrdiff_t depth = chunk.channels * chunk.taps;
         OF(Factor) plain = {x + chunk.c * plane + pixel, COLUMNS, 1, plane}, panels = {scratch, depth * COLUMNS, 1, COLUMNS};
         for (ptrdiff_t j = direct; j < pixels; j += COLUMNS)
@@ -163,7 +170,7 @@ static void OF(piece)(const ConvolutionCall *call, ptrdiff_t image, ptrdiff_t gr
             OF(block)(&w, &panels, some, pixels - direct, depth, &far);
         }
         e.first = false;
-    } while (next_chunk(&chunk, how->in_channels, taps));
+    } while (more);
 }
 
 static int OF(pieces)(const void *args, ptrdiff_t begin, ptrdiff_t end, void *scratch) {

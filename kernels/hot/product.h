@@ -40,6 +40,8 @@ static void OF(gemv)(const REAL *a, ptrdiff_t along, const OF(Factor) *b, ptrdif
 #pragma GCC unroll 4
     for (int p = 0; p < GEMV_PANELS; p++)
         OF(finish_row)(e, 0, j + p * COLUMNS, sum[p], COLUMNS);
+    if (e->then)
+        e->then(e, 0, j, 1, GEMV_PANELS * COLUMNS);
 }
 
 /* Many rows: blocks of them, each small enough for the second-level cache. */
@@ -80,41 +82,4 @@ static void OF(part_unpacked)(const Product *how, const REAL *b, const OF(Factor
         OF(pack)(b + direct * how->b_column, how->b_row, how->b_column, depth, columns - direct, scratch);
         OF(part)(a, &panels, rows, columns - direct, depth, &moved);
     }
-}
-
-/* A block of the result, of one of the batch: chains of at most DEPTH products, added up in y. */
-static void OF(piece)(const ProductCall *call, ptrdiff_t batch, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t columns,
-                      void *scratch) {
-    const Product *how = call->how;
-    const REAL *a = (const REAL *)call->a + how->a_at[batch] + i * how->a_row;
-    OF(Epilogue) all = {(REAL *)call->y + batch * how->m * how->n, how->n, call->c, how->c_row, how->c_column,
-                        (REAL)how->alpha, (REAL)how->beta, true};
-    OF(Epilogue) e = OF(from)(&all, i, j);
-    ptrdiff_t most = even_piece(how->k, DEPTH), k = 0;
-    do {
-        ptrdiff_t depth = lesser(most, how->k - k);
-        OF(Factor) left = {a + k * how->a_column, ROWS * how->a_row, how->a_row, how->a_column};
-        if (how->panels) {
-            const REAL *panels = (const REAL *)how->panels + how->b_at[batch] + j * how->k;
-            OF(Factor) right = {panels + k * COLUMNS, how->k * COLUMNS, 1, COLUMNS};
-            OF(part)(&left, &right, rows, columns, depth, &e);
-        } else {
-            const REAL *b = (const REAL *)call->b + how->b_at[batch] + k * how->b_row + j * how->b_column;
-            OF(part_unpacked)(how, b, &left, rows, columns, depth, &e, scratch);
-        }
-        e.first = false;
-        k += depth;
-    } while (k < how->k);
-}
-
-static int OF(pieces)(const void *args, ptrdiff_t begin, ptrdiff_t end, void *scratch) {
-    const ProductCall *call = args;
-    const Product *how = call->how;
-    for (ptrdiff_t item = begin; item < end; item++) {
-        ptrdiff_t i = item % call->row_blocks * call->rows, rest = item / call->row_blocks;
-        ptrdiff_t j = rest % call->column_blocks * call->columns;
-        OF(piece)(call, rest / call->column_blocks, i, j, lesser(call->rows, how->m - i), lesser(call->columns, how->n - j),
-                  scratch);
-    }
-    return 0;
 }

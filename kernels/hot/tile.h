@@ -46,14 +46,18 @@ typedef struct {
     ptrdiff_t step, cross, along;
 } OF(Factor);
 
-/* Where sums go, and what becomes of them: y = alpha * sums + beta * c at first, y += alpha * sums after that. */
-typedef struct {
+/* Where sums go, and what becomes of them: y = alpha * sums + beta * c + residual at first, y += alpha * sums after that.
+   The residual lies as y does and may be y itself. With the last sums `then` is called for finished rows, while they are near. */
+typedef struct OF(Epilogue) {
     REAL *y;
     ptrdiff_t y_row;
     const REAL *c; /* or NULL */
     ptrdiff_t c_row, c_column; /* 0 where c repeats; c_column is else 1 */
     REAL alpha, beta;
     bool first;
+    const REAL *residual; /* or NULL */
+    void (*then)(const struct OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t n); /* or NULL */
+    const void *how; /* for `then` */
 } OF(Epilogue);
 
 /* One vector of one row, at row i and column j. */
@@ -62,9 +66,13 @@ ALWAYS void OF(finish)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, OF(vecto
     sum *= OF(spread)(e->alpha);
     if (!e->first)
         sum += OF(load)(y);
-    else if (e->c) {
-        const REAL *c = e->c + i * e->c_row + j * e->c_column;
-        sum += OF(spread)(e->beta) * (e->c_column ? OF(load)(c) : OF(spread)(*c));
+    else {
+        if (e->c) {
+            const REAL *c = e->c + i * e->c_row + j * e->c_column;
+            sum += OF(spread)(e->beta) * (e->c_column ? OF(load)(c) : OF(spread)(*c));
+        }
+        if (e->residual)
+            sum += OF(load)(e->residual + i * e->y_row + j);
     }
     OF(store)(y, sum);
 }
@@ -76,8 +84,10 @@ static void OF(finish_some)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, con
         REAL sum = e->alpha * sums[l];
         if (!e->first)
             sum += y[l];
-        else if (e->c)
+        if (e->first && e->c)
             sum += e->beta * e->c[i * e->c_row + (j + l) * e->c_column];
+        if (e->first && e->residual)
+            sum += e->residual[i * e->y_row + j + l];
         y[l] = sum;
     }
 }
@@ -128,16 +138,18 @@ static void OF(tile)(ptrdiff_t rows, const OF(Factor) *a, const REAL *at, const 
     else \
         OF(sums)(r, 1, at, a->cross, a->along, bt, b->along, depth, e, i, j, n)
     switch (rows) {
-    case 1: TILE(1); return;
-    case 2: TILE(2); return;
-    case 3: TILE(3); return;
-    case 4: TILE(4); return;
+    case 1: TILE(1); break;
+    case 2: TILE(2); break;
+    case 3: TILE(3); break;
+    case 4: TILE(4); break;
 #if defined(__AVX2__)
-    case 5: TILE(5); return;
+    case 5: TILE(5); break;
     default: TILE(6);
 #endif
     }
 #undef TILE
+    if (e->then)
+        e->then(e, i, j, rows, lesser(n, COLUMNS));
 }
 
 /* A block of sums: panels of b in the outer loop, so that one stays in the first-level cache for all rows. */
@@ -155,5 +167,7 @@ ALWAYS OF(Epilogue) OF(from)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j) {
     moved.y += i * e->y_row + j;
     if (e->c)
         moved.c += i * e->c_row + j * e->c_column;
+    if (e->residual)
+        moved.residual += i * e->y_row + j;
     return moved;
 }
