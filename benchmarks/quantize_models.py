@@ -27,20 +27,27 @@ class Layer(NamedTuple):
 
 
 def drawn(shape: tuple[int, ...], dtype: type = np.uint8) -> np.ndarray:
-    """Bytes of 7 bits, as weights of quantisers with a reduced range are."""
+    """Bytes of 7 bits, or normal numbers."""
     rng = np.random.default_rng(0)
     return rng.integers(0, 127, shape).astype(dtype) if np.dtype(dtype).kind in "iu" else rng.standard_normal(shape).astype(dtype)
+
+
+def weights(shape: tuple[int, ...], dtype: type = np.int8, each: bool = False) -> np.ndarray:
+    """Normal weights, quantised by the largest of them, or by the largest of each first index."""
+    real = np.random.default_rng(1).standard_normal(shape)
+    most = np.abs(real).max(tuple(range(1, len(shape))), keepdims=True) if each else np.abs(real).max()
+    return (np.rint(real / most * 127) + (128 if dtype is np.uint8 else 0)).astype(dtype)
 
 
 def one(value: float, dtype: type = np.float32) -> np.ndarray:
     return np.array(value, dtype)
 
 
-def dense(times: int, rows: int, depth: int, columns: int, weights: type = np.int8) -> Layer:
+def dense(times: int, rows: int, depth: int, columns: int, kind: type = np.int8) -> Layer:
     """A layer as dynamic quantisation leaves it."""
     text = "q, s, z = DynamicQuantizeLinear(x) i = MatMulInteger(q, w, z, wz) f = Cast<to = 1>(i) a = Mul(s, ws) y = Mul(f, a)"
-    constants = {"w": drawn((depth, columns), weights), "wz": one(0, weights), "ws": one(0.01)}
-    title = f"{rows}x{depth} by {depth}x{columns}, {np.dtype(weights)}"
+    constants = {"w": weights((depth, columns), kind), "wz": one(128 if kind is np.uint8 else 0, kind), "ws": one(0.01)}
+    title = f"{rows}x{depth} by {depth}x{columns}, {np.dtype(kind)}"
     return Layer(title, times, text, drawn((rows, depth), np.float32), constants)
 
 
@@ -48,7 +55,7 @@ def convolution(times: int, channels: int, size: int, out: int, kernel: int = 1,
     """A layer as static quantisation leaves it."""
     text = (f"y = QLinearConv <group = {group}, strides = {[stride] * 2}, pads = {[kernel // 2] * 4}> "
             "(x, xs, xz, w, ws, wz, ys, yz, b)")
-    constants = {"xs": one(0.02), "xz": one(3, np.uint8), "w": drawn((out, channels // group, kernel, kernel), np.int8),
+    constants = {"xs": one(0.02), "xz": one(3, np.uint8), "w": weights((out, channels // group, kernel, kernel), each=True),
                  "ws": np.full(out, 0.01, np.float32), "wz": np.zeros(out, np.int8), "ys": one(9), "yz": one(5, np.uint8),
                  "b": np.arange(out, dtype=np.int32)}
     name = f"{channels}x{size} to {out}{f' in {group}' if group > 1 else ''}, {kernel}x{kernel} / {stride}"

@@ -1,8 +1,9 @@
 """Products of bytes, of matrices and by patches of images: exact in 32 bits, as they are, scaled, or quantised again."""
 import math
+from dataclasses import dataclass
 cimport numpy as cnp
 import numpy as np
-from libc.stdint cimport int16_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, uint8_t
 from .conv cimport Convolution, settle
 from .step cimport Run, bound, team
 from .threads cimport Task, Team, share
@@ -24,6 +25,10 @@ cdef extern from "hot/integer.h" nogil:
         const Py_ssize_t* b_at
         const int16_t* a_rows
         const int16_t* b_panels
+        const uint8_t* blocks
+        const int32_t* line_sums
+        const Py_ssize_t* sums_at
+        Py_ssize_t groups, block_size
         Lines a_zero, b_zero, a_scale, b_scale, bias
         Py_ssize_t bias_across
         int result
@@ -40,7 +45,21 @@ cdef extern from "hot/integer.h" nogil:
         const float* y_scale
         const void* bias
         void* y
-        Py_ssize_t count, cost
+        uint8_t* image
+        Py_ssize_t batch, count, cost
+    ctypedef struct Weights:
+        Py_ssize_t lines, taps, channels, line_step, tap_step, channel_step, width
+        bint is_signed
+    ctypedef struct NarrowLoops:
+        Py_ssize_t rows, columns
+        Py_ssize_t (*packed_block)(const Weights* how) noexcept nogil
+        Py_ssize_t (*packing_room)(const Weights* how) noexcept nogil
+        void (*pack)(const Weights* how, const uint8_t* w, uint8_t* out, int32_t* sums, uint8_t* room) noexcept nogil
+        Py_ssize_t (*scratch)(const Integers* how) noexcept nogil
+        void (*cut)(IntegersCall* call, int threads) noexcept nogil
+        void (*cut_image)(IntegersCall* call, int threads) noexcept nogil
+        Py_ssize_t (*image_rows)(const Integers* how) noexcept nogil
+        Task task, row_task, image_task
     ctypedef struct IntegerLoops:
         Py_ssize_t columns
         Py_ssize_t (*depth)(Py_ssize_t k) noexcept nogil
@@ -49,19 +68,45 @@ cdef extern from "hot/integer.h" nogil:
         Py_ssize_t (*scratch)(const Integers* how) noexcept nogil
         void (*cut)(IntegersCall* call, int threads) noexcept nogil
         Task task, planes_task
+        const NarrowLoops* narrow
     const IntegerLoops* picked "PICKED(integer)"
 
 cdef const IntegerLoops* loops = picked
 BYTES = (np.dtype(np.uint8), np.dtype(np.int8))
 
 
+class Blocks:
+    """Constant weights in blocks of lines for products in 16 bits, where the processor has such; of a batch, or in groups."""
+
+    def __init__(self, w, Py_ssize_t batch, Py_ssize_t lines, Py_ssize_t taps, Py_ssize_t channels, steps, columns):
+        cdef Weights how
+        cdef cnp.ndarray blocks, sums, room, source = np.ascontiguousarray(w)
+        cdef Py_ssize_t i, each
+        how.lines, how.taps, how.channels, how.is_signed = lines, taps, channels, signed(w.dtype)
+        how.line_step, how.tap_step, how.channel_step = steps
+        how.width = loops.narrow.columns if columns else loops.narrow.rows
+        self.size, self.groups = loops.narrow.packed_block(&how), taps * ((channels + 3) // 4)
+        self.each = each = (lines + how.width - 1) // how.width * self.size
+        self.blocks = blocks = np.empty(batch * each, np.uint8)
+        self.sums = sums = np.zeros(batch * lines, np.int32)
+        room = np.empty(loops.narrow.packing_room(&how), np.uint8)
+        for i in range(batch):
+            loops.narrow.pack(&how, <const uint8_t*> cnp.PyArray_DATA(source) + i * lines * taps * channels,
+                              <uint8_t*> cnp.PyArray_DATA(blocks) + i * each, <int32_t*> cnp.PyArray_DATA(sums) + i * lines,
+                              <uint8_t*> cnp.PyArray_DATA(room))
+
+
 class Panels:
-    """A constant second factor, or a batch of them, widened and in panels as the micro-kernel reads them."""
+    """A constant second factor, or a batch of them, in blocks or widened, as the micro-kernel reads them."""
 
     def __init__(self, b):
         batch, k, n = parts(b.shape, False)
         self.dtype, self.ndim, self.shape = b.dtype, b.ndim, (*batch, k, n)
-        self.halves = panels_of(np.ascontiguousarray(b), math.prod(batch), k, n)
+        self.blocks = self.halves = None
+        if loops.narrow != NULL:
+            self.blocks = Blocks(b, math.prod(batch), n, 1, k, (1, 0, n), True)
+        else:
+            self.halves = panels_of(np.ascontiguousarray(b), math.prod(batch), k, n)
 
 
 def panels_of(cnp.ndarray b, Py_ssize_t batch, Py_ssize_t k, Py_ssize_t n):
@@ -75,11 +120,26 @@ def panels_of(cnp.ndarray b, Py_ssize_t batch, Py_ssize_t k, Py_ssize_t n):
 
 
 class Rows:
-    """Constant weights of a convolution, a row for each output channel, widened as the micro-kernel reads them."""
+    """Constant weights of a convolution, in blocks or widened, as the micro-kernel reads them, for so many groups."""
 
-    def __init__(self, w):
-        self.dtype, self.ndim, self.shape = w.dtype, w.ndim, w.shape
-        self.halves = rows_of(np.ascontiguousarray(w), w.shape[0], math.prod(w.shape[1:]))
+    def __init__(self, w, group=1):
+        self.dtype, self.ndim, self.shape, self.group = w.dtype, w.ndim, w.shape, group
+        self.blocks = self.halves = None
+        k, taps = math.prod(w.shape[1:]), math.prod(w.shape[2:])
+        if loops.narrow != NULL:
+            self.blocks = Blocks(w, group, w.shape[0] // group, taps, w.shape[1], (k, 1, taps), False)
+        else:
+            self.halves = rows_of(np.ascontiguousarray(w), w.shape[0], k)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How to pack constant weights of so many groups; equal ones pack alike."""
+
+    groups: int
+
+    def __call__(self, w):
+        return Rows(w, self.groups)
 
 
 def rows_of(cnp.ndarray w, Py_ssize_t rows, Py_ssize_t k):
@@ -113,8 +173,26 @@ cdef int run(void** at, const Bound* how) noexcept nogil:
     call.y_zero, call.y_scale = <const uint8_t*> there(at, how.y_zero), <const float*> there(at, how.y_scale)
     call.a_scale, call.b_scale = <const float*> there(at, how.a_scale), <const float*> there(at, how.b_scale)
     call.bias, call.y = there(at, how.bias), at[how.y]
+    if how.product.blocks != NULL:
+        return image_by_image(workers, &call) if how.product.patches else narrow(workers, &call)
     loops.cut(&call, workers.threads)
     return share(workers, loops.planes_task if how.product.planes else loops.task, &call, call.count, call.cost)
+
+
+cdef int narrow(const Team* workers, IntegersCall* call) noexcept nogil:
+    loops.narrow.cut(call, workers.threads)
+    return share(workers, loops.narrow.task, call, call.count, call.cost)
+
+
+cdef int image_by_image(const Team* workers, IntegersCall* call) noexcept nogil:
+    """Lay out the image of each of the batch in the first thread's scratch, then let all of them read it."""
+    cdef Py_ssize_t rows = loops.narrow.image_rows(call.how)
+    call.image = <uint8_t*> workers.scratch
+    for call.batch in range(call.how.batch):
+        loops.narrow.cut_image(call, workers.threads)
+        share(workers, loops.narrow.row_task, call, rows, 1 + call.how.window.size[2])
+        share(workers, loops.narrow.image_task, call, call.count, call.cost)
+    return 0
 
 
 def product(a, b, y, **scaling):
@@ -130,9 +208,10 @@ def product(a, b, y, **scaling):
     batch = lead if lead == trail else np.broadcast_shapes(lead, trail)
     if k != inner or y.shape != (*batch, m, n):
         raise ValueError(f"{a.shape} times {b.shape} is not {y.shape}")
-    packed = isinstance(b, Panels)
+    blocks = b.blocks if isinstance(b, Panels) else None
+    each = k * n if not isinstance(b, Panels) else b.halves.shape[1] if blocks is None else blocks.each
     a_at = starts(lead, batch, m * k)
-    b_at = starts(trail, batch, b.halves.shape[1] if packed else k * n)
+    b_at = starts(trail, batch, each)
     rows = {name: scaling.get(name) for name in ("a_zero", "a_scale")}
     columns = {name: scaling.get(name) for name in ("b_zero", "b_scale", "bias")}
     if b.ndim == 2 and all([r is None or r.size == 1 for r in rows.values()]) and columns_alone(columns):
@@ -146,7 +225,14 @@ def product(a, b, y, **scaling):
     lines(&p.b_scale, columns["b_scale"], batch, (1, n), keep)
     lines(&p.bias, columns["bias"], batch, (1, n), keep)
     p.bias_across, p.bias.along = p.bias.along, 0
-    return bind(how, a, b, y, a_at, b_at, scaling, keep)
+    return bind(how, a, b, y, a_at, b_at, None if blocks is None else at_lines(b_at, each, n, keep), scaling, keep)
+
+
+cdef at_lines(cnp.ndarray b_at, Py_ssize_t each, Py_ssize_t n, list keep):
+    """Where the sums of the lines of each of the batch begin, given where its blocks do."""
+    at = b_at // max(each, 1) * n
+    keep.append(at)
+    return at
 
 
 def columns_alone(columns):
@@ -183,12 +269,17 @@ def convolution(x, w, y, Py_ssize_t group, stride, dilation, before, **scaling):
     if isinstance(w, Rows) and depthwise(w.shape, group):
         raise TypeError("weights of convolutions by planes are taken as they are")
     settle(&p.window, x.shape, w.shape, y.shape, group, stride, dilation, before)
+    blocks = w.blocks if isinstance(w, Rows) else None
+    if isinstance(w, Rows) and w.group != group:
+        raise TypeError(f"weights packed for {w.group} groups beside {group}")
     images, m, n = x.shape[0], w.shape[0] // group, math.prod(y.shape[2:])
     k, plane = math.prod(w.shape[1:]), w.shape[1] * math.prod(x.shape[2:])
     groups = np.tile(np.arange(group, dtype=np.intp), images)
-    each = w.halves.shape[1] if isinstance(w, Rows) else k
-    a_at, b_at, channel = groups * (m * each), np.arange(images * group, dtype=np.intp) * plane, groups * m
-    p.batch, p.m, p.n, p.k, p.patches, p.planes = images * group, m, n, k, not_in_place(&p.window), depthwise(w.shape, group)
+    each = k * m if not isinstance(w, Rows) else w.halves.shape[1] * m if blocks is None else blocks.each
+    a_at, b_at, channel = groups * each, np.arange(images * group, dtype=np.intp) * plane, groups * m
+    p.batch, p.m, p.n, p.k, p.patches, p.planes = images * group, m, n, k, True, depthwise(w.shape, group)
+    if blocks is None:
+        p.patches = not_in_place(&p.window)
     p.a_rows = p.b_panels = NULL
     keep = [a_at, b_at, channel, w]
     channels(&p.a_zero, scaling.get("a_zero"), w.shape[0], channel)
@@ -199,7 +290,7 @@ def convolution(x, w, y, Py_ssize_t group, stride, dilation, before, **scaling):
             raise ValueError(f"an input has one scale and zero point, not {scaling[name].shape}")
     p.b_zero = p.b_scale = Lines(NULL, 0)
     p.bias_across = 0
-    return bind(how, w, x, y, a_at, b_at, scaling, keep)
+    return bind(how, w, x, y, a_at, b_at, channel, scaling, keep)
 
 
 cdef bint not_in_place(const Convolution* c) noexcept:
@@ -226,21 +317,35 @@ ROLES = {"a_zero": None, "b_zero": None, "y_zero": None, "a_scale": np.float32, 
          "bias": None}
 
 
-cdef bind(Bound how, a, b, y, cnp.ndarray a_at, cnp.ndarray b_at, dict scaling, list keep):
+cdef int take_blocks(Integers* p, blocks, cnp.ndarray sums_at) except -1:
+    cdef cnp.ndarray data = blocks.blocks, sums = blocks.sums
+    p.blocks, p.line_sums = <const uint8_t*> cnp.PyArray_DATA(data), <const int32_t*> cnp.PyArray_DATA(sums)
+    p.groups, p.block_size = blocks.groups, blocks.size
+    p.sums_at = NULL if sums_at is None else <const Py_ssize_t*> cnp.PyArray_DATA(sums_at)
+    return 0
+
+
+cdef bind(Bound how, a, b, y, cnp.ndarray a_at, cnp.ndarray b_at, cnp.ndarray channel, dict scaling, list keep):
     cdef Integers* p = &how.product
     cdef cnp.ndarray halves
+    cdef Py_ssize_t scratch
     p.a_signed, p.b_signed = signed(a.dtype), signed(b.dtype)
     p.a_at, p.b_at = <const Py_ssize_t*> cnp.PyArray_DATA(a_at), <const Py_ssize_t*> cnp.PyArray_DATA(b_at)
     p.result = {"i4": SUMS, "f4": FLOATS, "u1": UNSIGNED_BYTES, "i1": SIGNED_BYTES}[y.dtype.str[1:]]
     agree(a, b, y, scaling, p.result)
     if not y.flags.writeable:
         raise ValueError("the result's buffer is read-only")
-    if isinstance(a, Rows):
-        halves = a.halves
-        p.a_rows = <const int16_t*> cnp.PyArray_DATA(halves)
-    if isinstance(b, Panels):
-        halves = b.halves
-        p.b_panels = <const int16_t*> cnp.PyArray_DATA(halves)
+    packed = a if isinstance(a, Rows) else b if isinstance(b, Panels) else None
+    p.blocks = NULL
+    if packed is not None and packed.blocks is not None:
+        take_blocks(p, packed.blocks, channel)
+    elif packed is not None:
+        halves = packed.halves
+        if packed is a:
+            p.a_rows = <const int16_t*> cnp.PyArray_DATA(halves)
+        else:
+            p.b_panels = <const int16_t*> cnp.PyArray_DATA(halves)
+    scratch = loops.scratch(p) if p.blocks == NULL else loops.narrow.scratch(p)
     arrays, place = [], {}
     given = {"a": None if isinstance(a, Rows) else a, "b": None if isinstance(b, Panels) else b, "y": y, **scaling}
     for name, array in given.items():
@@ -251,7 +356,7 @@ cdef bind(Bound how, a, b, y, cnp.ndarray a_at, cnp.ndarray b_at, dict scaling, 
     how.a_zero, how.b_zero, how.y_zero = place.get("a_zero", -1), place.get("b_zero", -1), place.get("y_zero", -1)
     how.a_scale, how.b_scale, how.y_scale = place.get("a_scale", -1), place.get("b_scale", -1), place.get("y_scale", -1)
     how.bias, how.arrays = place.get("bias", -1), len(arrays)
-    return bound(<Run> run, tuple(arrays), &how, sizeof(how), loops.scratch(p), tuple(keep))
+    return bound(<Run> run, tuple(arrays), &how, sizeof(how), scratch, tuple(keep))
 
 
 def agree(a, b, y, scaling, result):

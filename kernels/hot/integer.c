@@ -219,4 +219,23 @@ static void cut(IntegersCall *call, int threads) {
         cut_blocks(call, threads);
 }
 
-const IntegerLoops LOOPS(integer) = {COLUMNS, depth_of, pack_rows, pack_panels, scratch_of, cut, items, plane_rows};
+#if defined(__AVX2__)
+#include "hot/narrow_pack.h"
+#include "hot/narrow_tile.h"
+#include "hot/narrow_matrix.h"
+#include "hot/narrow_image.h"
+
+static ptrdiff_t narrow_scratch(const Integers *how) {
+    NarrowRoom matrix;
+    ImageRoom image;
+    return how->patches ? image_room(how, NULL, &image) : narrow_matrix_room(how, NULL, &matrix);
+}
+
+static const NarrowLoops narrow = {TILE_ROWS, TILE_COLUMNS, packed_block, packing_room, pack_lines, narrow_scratch,
+                                   cut_narrow_matrix, cut_image, image_lines, narrow_items, image_rows, image_items};
+#define NARROW &narrow
+#else
+#define NARROW NULL
+#endif
+
+const IntegerLoops LOOPS(integer) = {COLUMNS, depth_of, pack_rows, pack_panels, scratch_of, cut, items, plane_rows, NARROW};

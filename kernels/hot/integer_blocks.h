@@ -131,22 +131,28 @@ static void scales_of(const IntegersCall *call, ptrdiff_t batch, ptrdiff_t i, pt
 
 /* The byte nearest to each sum times its scale, half to even, plus the zero point. NaN becomes the lowest. */
 ALWAYS void to_bytes(const int32_t *sum, const double *scale, bool each, ptrdiff_t n, int zero, int least, int most, uint8_t *y) {
-    const double whole = 0x1.8p52; /* beyond which a double has no fraction */
-    int32_t near[COLUMNS]; /* two loops: one over doubles and bytes would be compiled for half a vector */
+    const float whole = 0x1.8p23f, low = (float)(least - zero), high = (float)(most - zero); /* a float beyond has no fraction */
     for (ptrdiff_t l = 0; l < n; l++) {
-        double v = sum[l] * scale[each ? l : 0];
-        v = v > least - zero ? v : least - zero;
-        v = v < most - zero ? v : most - zero;
-        near[l] = (int32_t)(v + whole - whole) + zero;
+        float v = (float)sum[l] * (float)scale[each ? l : 0];
+        v = v > low ? v : low;
+        v = v < high ? v : high;
+        y[l] = (uint8_t)((int32_t)(v + whole - whole) + zero);
     }
-    for (ptrdiff_t l = 0; l < n; l++)
-        y[l] = (uint8_t)near[l];
+}
+
+/* Said outright where there is such an instruction, so that all ways round alike. */
+ALWAYS float times_plus(float x, float scale, float bias) {
+#if defined(__FMA__)
+    return __builtin_fmaf(x, scale, bias);
+#else
+    return x * scale + bias;
+#endif
 }
 
 static void to_floats(const int32_t *sum, const double *scale, bool each, ptrdiff_t n, const float *bias, ptrdiff_t across,
                       float *y) {
     for (ptrdiff_t l = 0; l < n; l++)
-        y[l] = (float)(sum[l] * scale[each ? l : 0] + (bias ? bias[l * across] : 0));
+        y[l] = times_plus((float)sum[l], (float)scale[each ? l : 0], bias ? bias[l * across] : 0);
 }
 
 /* One row of a tile's sums, at row i and column j of the result, with a scale for the row or for each column. */
