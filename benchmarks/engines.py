@@ -76,16 +76,20 @@ def started(engine: str, model: str, threads: int, feeds: str, changing: bool) -
                             text=True)
 
 
-def compare(model: str | Path, feeds: Sequence[dict[str, np.ndarray]], threads: int = 1, engines: Sequence[str] = ENGINES,
-            rounds: int = 9, seconds: float = 0.2, changing: bool = False) -> dict[str, Any]:
-    """Seconds a run for each engine: [median, least], or what made it fail. With ``changing``, each run has the next feeds."""
+def compare(model: Any, feeds: Any, threads: int = 1, engines: Sequence[str] = ENGINES, rounds: int = 9, seconds: float = 0.2,
+            changing: bool = False) -> dict[str, Any]:
+    """Seconds a run for each engine: [median, least], or what made it fail. With ``changing``, each run has the next feeds.
+
+    ``model`` is a path and ``feeds`` are a list of dictionaries, or each is a dictionary with one for every engine.
+    """
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        path = Path(folder) / "feeds"
-        path.write_bytes(pickle.dumps(list(feeds)))
         workers = {}
         for engine in engines:
-            worker = stack.enter_context(started(engine, str(model), threads, str(path), changing))
+            path = Path(folder) / engine
+            path.write_bytes(pickle.dumps(list(feeds[engine] if isinstance(feeds, dict) else feeds)))
+            own = model[engine] if isinstance(model, dict) else model
+            worker = stack.enter_context(started(engine, str(own), threads, str(path), changing))
             if worker.stdout is not None and worker.stdout.readline().strip() == "ready":
                 workers[engine] = worker
             else:
