@@ -17,6 +17,7 @@ FAMILIES: tuple[str, ...] = (
     "fused.line",
     "fused.matmul",
     "fused.plain_conv",
+    "fused.transpose",
     "gather",
     "generate",
     "gradient",

@@ -1,0 +1,19 @@
+"""Transposed convolutions whose kernel is as large as their stride, of a blocked input: each pixel makes a patch of its own."""
+import numpy as np
+
+from .step import Step
+
+class Packing:
+    plain: bool
+    def __init__(self, plain: bool) -> None: ...
+    def __call__(self, w: np.ndarray) -> Packed: ...
+
+class Packed:
+    shape: tuple[int, ...]
+    plain: bool
+    columns: int
+    data: np.ndarray
+    def __init__(self, w: np.ndarray, plain: bool) -> None: ...
+
+def convolution(x: np.ndarray, w: Packed, bias: np.ndarray | None, y: np.ndarray, activation: str = "", alpha: float = 0,
+                beta: float = 0) -> Step: ...
