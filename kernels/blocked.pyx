@@ -58,15 +58,22 @@ def takes(shape, group, input_is_blocked):
     """Whether there is a convolution here with weights of this shape, over an input of this layout."""
     if len(shape) != 4 or min(shape) < 1 or group < 1 or shape[0] % group:
         return False
-    if group == 1:
-        return True
+    if group == 1 or depthwise(shape, group):
+        return input_is_blocked or group == 1
     return input_is_blocked and shape[1] % OCTET == 0 and shape[0] // group % OCTET == 0
 
 
-def way_of(shape, group, input_is_blocked, out, stride, dilation):
-    """The fastest way for weights of this shape and a result of these two sizes, by measurement: Winograd's from many tiles on."""
+def depthwise(shape, group):
+    """Whether every channel is convolved with a kernel of its own."""
+    return 1 < group == shape[0] and shape[1] == 1
+
+
+def way_of(shape, group, input_is_blocked, out, stride, dilation, exact=False):
+    """The fastest way, as measured, for weights of this shape and a result of these two sizes; an exact one is not Winograd's."""
+    if depthwise(shape, group):
+        return DEPTHWISE
     inner, outer, rows = shape[1], shape[0] // group, min(out)
-    if not input_is_blocked or shape[2:] != (3, 3) or {*stride, *dilation} != {1} or inner < 32 or outer < 64:
+    if exact or not input_is_blocked or shape[2:] != (3, 3) or {*stride, *dilation} != {1} or inner < 32 or outer < 64:
         return DIRECT
     return WINOGRAD if rows >= 24 or rows >= 12 and inner >= 96 else DIRECT
 
@@ -104,12 +111,16 @@ cdef int settle(BlockedConv* how, x, w, y, packing, stride, dilation, before) ex
     cdef int axis
     how.batch, how.groups, how.plain = x[0], packing.groups, packing.plain
     how.in_channels, how.out_channels = w[1], w[0] // packing.groups
+    if packing.way == DEPTHWISE:
+        how.groups, how.in_channels, how.out_channels = 1, w[0], w[0]
     how.in_blocks, how.out_blocks = blocks(how.in_channels), blocks(how.out_channels)
     for axis in range(2):
         how.size[axis], how.kernel[axis], how.out[axis] = x[2 + axis], w[2 + axis], y[2 + axis]
         how.stride[axis], how.dilation[axis], how.before[axis] = stride[axis], dilation[axis], before[axis]
     if packing.way == WINOGRAD and (how.plain or tuple(w[2:]) != (3, 3) or {*stride, *dilation} != {1}):
         raise ValueError(f"Winograd's way is for 3 x 3 kernels, not {w}, of stride and dilation 1 and a blocked input")
+    if (packing.way == DEPTHWISE) != depthwise(w, packing.groups):
+        raise ValueError(f"weights of shape {w} in {packing.groups} groups go another way")
     loops.path[<int> packing.way].settle(how)
     return 0
 

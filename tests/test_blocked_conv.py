@@ -93,6 +93,17 @@ WINOGRAD = [
     ((1, 192, 26, 26), (128, 96, 3, 3), dict(group=2)),
     ((1, 48, 70, 90), (64, 48, 3, 3), dict(auto_pad="SAME_UPPER")),  # several blocks of tiles
 ]
+DEPTHWISE = [
+    ((1, 16, 13, 14), (16, 1, 3, 3), dict(group=16, pads=(1, 1, 1, 1))),
+    ((2, 11, 9, 24), (11, 1, 3, 3), dict(group=11, pads=(0, 1, 1, 0))),
+    ((1, 24, 15, 17), (24, 1, 3, 3), dict(group=24, pads=(1, 1, 1, 1), strides=(2, 2))),
+    ((1, 24, 15, 17), (24, 1, 5, 5), dict(group=24, pads=(2, 2, 2, 2))),
+    ((1, 9, 22, 31), (9, 1, 5, 5), dict(group=9, pads=(2, 2, 2, 2), strides=(2, 2))),
+    ((1, 8, 7, 7), (8, 1, 7, 7), dict(group=8, pads=(3, 3, 3, 3))),
+    ((1, 8, 12, 13), (8, 1, 3, 2), dict(group=8, pads=(2, 3, 1, 0), dilations=(2, 3), strides=(1, 3))),
+    ((1, 8, 4, 4), (8, 1, 2, 3), dict(group=8, pads=(4, 4, 4, 4), strides=(3, 2))),
+    ((1, 8, 2, 1), (8, 1, 3, 3), dict(group=8, pads=(1, 1, 1, 1))),
+]
 PLAIN = [
     ((1, 3, 31, 33), (24, 3, 7, 7), dict(pads=(3, 3, 3, 3), strides=(2, 2))),
     ((2, 3, 18, 17), (8, 3, 3, 3), dict(pads=(1, 1, 1, 1))),
@@ -102,7 +113,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("case", [*CASES, *WINOGRAD, *PLAIN], ids=str)
+@pytest.mark.parametrize("case", [*CASES, *WINOGRAD, *DEPTHWISE, *PLAIN], ids=str)
 @pytest.mark.parametrize("bare", [True, False], ids=["bare", "all"])
 def test_a_convolution_is_near_the_exact_one(case, bare):
     x, w, attributes = case
@@ -115,19 +126,19 @@ def test_a_convolution_is_near_the_exact_one(case, bare):
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("case", [CASES[1], CASES[4], WINOGRAD[1], PLAIN[0]], ids=str)
+@pytest.mark.parametrize("case", [CASES[1], CASES[4], WINOGRAD[1], DEPTHWISE[1], PLAIN[0]], ids=str)
 def test_activations(case, activation):
     x, w, attributes = case
     check(drawn(x), weights(w), drawn(w[:1], seed=2), None, activation, plain=case in PLAIN, **attributes)
 
 
-@pytest.mark.parametrize("case", [*CASES, *WINOGRAD, *PLAIN], ids=str)
+@pytest.mark.parametrize("case", [*CASES, *WINOGRAD, *DEPTHWISE, *PLAIN], ids=str)
 def test_the_bits_do_not_depend_on_threads(case):
     x, w, attributes = case
     assert len({run(drawn(x), weights(w), threads=n, plain=case in PLAIN, **attributes).tobytes() for n in (1, 2, 5)}) == 1
 
 
-@pytest.mark.parametrize("case", [*CASES[:-1], *WINOGRAD], ids=str)
+@pytest.mark.parametrize("case", [*CASES[:-1], *WINOGRAD, *DEPTHWISE], ids=str)
 def test_the_result_may_take_the_place_of_the_residual(case):
     x, w, attributes = case
     out = exact(drawn(x), weights(w), None, **NOTHING | attributes).shape
@@ -164,6 +175,9 @@ def test_what_is_not_taken_is_refused():
     assert kernel.takes((8, 3, 3, 3), 1, False)
     assert kernel.takes((8, 5, 1, 1), 1, True)
     assert kernel.takes((32, 8, 3, 3), 2, True)
+    assert kernel.takes((10, 1, 3, 3), 10, True)
+    assert not kernel.takes((10, 1, 3, 3), 10, False)
+    assert not kernel.takes((20, 1, 3, 3), 10, True)
     assert not kernel.takes((32, 8, 3, 3), 2, False)
     assert not kernel.takes((30, 5, 3, 3), 2, True)
     assert not kernel.takes((8, 3, 3), 1, True)

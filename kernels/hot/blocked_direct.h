@@ -25,12 +25,17 @@ static ptrdiff_t reach(const BlockedConv *how, int axis, ptrdiff_t windows) {
     return (windows - 1) * how->stride[axis] + (how->kernel[axis] - 1) * how->dilation[axis] + 1;
 }
 
+static bool reaches_beyond(const BlockedConv *how) {
+    bool beyond = false;
+    for (int axis = 0; axis < 2; axis++)
+        beyond |= how->before[axis] || reach(how, axis, how->out[axis]) > how->size[axis];
+    return beyond;
+}
+
 static void direct_settle(BlockedConv *how) {
     ptrdiff_t bytes = planes_of(how) * unit_of(how) * (ptrdiff_t)sizeof(float);
     how->terms = planes_of(how) * how->kernel[0] * how->kernel[1];
-    how->padded = false;
-    for (int axis = 0; axis < 2; axis++)
-        how->padded |= how->before[axis] || reach(how, axis, how->out[axis]) > how->size[axis];
+    how->padded = reaches_beyond(how);
     how->band[0] = how->size[0];
     how->band[1] = how->size[1];
     how->rows = how->out[0];
@@ -72,11 +77,11 @@ static ptrdiff_t direct_scratch(const BlockedConv *how) {
     return how->padded ? planes_of(how) * unit_of(how) * how->band[0] * how->band[1] * (ptrdiff_t)sizeof(float) : 0;
 }
 
-/* The rows of the input that output rows from `row` read, with the padding around them. */
-static void pad_band(const BlockedConv *how, const float *x, ptrdiff_t row, ptrdiff_t rows, float *to) {
+/* The rows of some planes of the input that output rows from `row` read, with the padding around them. */
+static void pad_band(const BlockedConv *how, ptrdiff_t planes, const float *x, ptrdiff_t row, ptrdiff_t rows, float *to) {
     ptrdiff_t unit = unit_of(how), width = how->size[1], columns = how->band[1], top = row * how->stride[0] - how->before[0];
     ptrdiff_t left = lesser(how->before[1], columns), inside = lesser(width, columns - left), used = reach(how, 0, rows);
-    for (ptrdiff_t c = 0; c < planes_of(how); c++, x += how->size[0] * width * unit, to += how->band[0] * columns * unit)
+    for (ptrdiff_t c = 0; c < planes; c++, x += how->size[0] * width * unit, to += how->band[0] * columns * unit)
         for (ptrdiff_t r = 0; r < used; r++) {
             float *line = to + r * columns * unit;
             if (top + r < 0 || top + r >= how->size[0]) {
@@ -119,7 +124,7 @@ static void direct_item(const BlockedCall *call, ptrdiff_t plane, ptrdiff_t firs
     const float *x = call->x + plane * planes_of(how) * unit * how->size[0] * how->size[1];
     float bias[(FEW + 1) * OCTET];
     if (how->padded) {
-        pad_band(how, x, row, pieces(end, how->out[1]) - row, scratch);
+        pad_band(how, planes_of(how), x, row, pieces(end, how->out[1]) - row, scratch);
         x = scratch - row * how->stride[0] * how->band[1] * unit;
     }
     Finish f = {out, bias, call->residual - call->y, call->residual != NULL, true, false, &how->activation};

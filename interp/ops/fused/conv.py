@@ -55,7 +55,7 @@ def blocked_conv(X: np.ndarray, W: np.ndarray, B: np.ndarray | None = None, resi
     check(x, W.shape, None if B is None else B.shape, group)
     window: Any = window_of(x, W.shape, auto_pad=auto_pad, dilations=dilations, kernel_shape=kernel_shape, pads=pads,
                             strides=strides)
-    way = blocked.DIRECT if exact else blocked.way_of(W.shape, group, X.ndim == 5, window.out, window.stride, window.dilation)
+    way = blocked.way_of(W.shape, group, X.ndim == 5, window.out, window.stride, window.dilation, bool(exact))
     packed = constant(blocked.Packing(group, X.ndim == 4, way), W)
     return blocked.convolution(X, packed, B, residual, out, window.stride, window.dilation, window.before, activation, alpha,
                                beta)
