@@ -14,6 +14,7 @@ from .dims import Dim, Fact, number
 from .errors import InterpError, RunError
 from .graph import Node
 from .infer import Scope, label
+from .joining import fill, parts_of, region
 from .kernels.program import Cancel, Cell, Program
 from .kernels.step import Later, Step, copied
 from .types import DTYPE
@@ -78,8 +79,9 @@ class Plan:
         self.copies = [k for k, o in enumerate(self.outputs) if not self._claim(o)]
         self._write_over()
         self.root = {v: self._root(v) for v in self.used}
+        self.parts = parts_of(self.nodes, self.facts, self.root, self.lent | self.cells | self.home.keys(), self._is_view)
         self.conflicts = self._conflicts()
-        self.calls = [(self._maker(n, bodies.get(id(n), {})), n) for n in self.nodes if not self._is_view(n)]
+        self.calls = [(make, n) for n in self.nodes if not self._is_view(n) for make in self._makers(n, bodies.get(id(n), {}))]
         self.labels = [label(n) for _, n in self.calls] + [f"output {self.outputs[k]}" for k in self.copies]
         self.addresses = {address(c) for k, c in self.graph.constants.items() if k in self.used and k not in self.cells}
         self.distinct = sorted({self.facts[v].shape or () for v in self.used - self.cells}, key=str)
@@ -130,12 +132,18 @@ class Plan:
                         self.home[root] = self.home.pop(mine)
                     break
 
+    def _whole(self, root: str) -> str:
+        """The root that no other contains."""
+        while root in self.parts:
+            root = self.parts[root].whole
+        return root
+
     def _conflicts(self) -> dict[str, set[str]]:
         """For every root in the arena, those alive at the same time."""
         born: dict[str, int] = {}
         last: dict[str, int] = {}
         for k, n in enumerate(self.nodes):
-            for root in (self.root[v] for v in [*n.outputs, *n.inputs] if v):
+            for root in (self._whole(self.root[v]) for v in [*n.outputs, *n.inputs] if v):
                 born.setdefault(root, k)
                 last[root] = k
         found: dict[str, set[str]] = {}
@@ -147,6 +155,11 @@ class Plan:
                 found[a].add(r)
             alive.append(r)
         return found
+
+    def _makers(self, node: Node, bodies: dict[str, Any]) -> list[Callable[..., Any]]:
+        """What a node runs: one call, or where some of what it joins is in place the copies of the others."""
+        there = {p.position for p in self.parts.values() if p.node is node}
+        return [partial(fill, k) for k in range(len(node.inputs)) if k not in there] if there else [self._maker(node, bodies)]
 
     def _maker(self, node: Node, bodies: dict[str, Any]) -> Callable[..., Any]:
         """From arrays and ``out`` to a step: the function's own, or its call put off."""
@@ -205,6 +218,9 @@ class Plan:
                 memory[self.root[o]] = slot if o in self.cells else slot.reshape(shapes[self.root[o]])
         memory |= {v: Cell() for v in self.cells - memory.keys()}
         arena = self._arena(shapes, memory)
+        for r, part in reversed(self.parts.items()):  # a whole comes after its parts
+            sizes = [prod(shapes[i]) for i in part.node.inputs]
+            memory[r] = region(memory[part.whole], part.position, sizes).reshape(shapes[r])
         for v, root in self.root.items():
             if v not in memory:
                 memory[v] = memory[root] if shapes[v] == shapes[root] else self._seen(v, memory[root], shapes[v])

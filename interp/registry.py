@@ -32,6 +32,7 @@ class Op:
     view: int | None = None
     inplace: tuple[int, ...] = ()
     known: tuple[str, ...] = ()
+    joins: str = ""
     wants: frozenset[str] = frozenset()
     counted: bool = False  # whether the shape rule asks how many outputs the node has
     refers: tuple[str, ...] = ()  # attributes that name values of the graph
@@ -59,16 +60,17 @@ class Op:
 
 
 def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable | None = None, domain: str = "",
-       types: Any = None, view: int | None = None, inplace: tuple[int, ...] = (),
-       known: tuple[str, ...] = (), refers: tuple[str, ...] = (), signature: str = "") -> Callable[[Callable], Op]:
+       types: Any = None, view: int | None = None, inplace: tuple[int, ...] = (), known: tuple[str, ...] = (),
+       joins: str = "", refers: tuple[str, ...] = (), signature: str = "") -> Callable[[Callable], Op]:
     """Declare the function below as an operator, for the schema versions ``since`` to ``through``.
 
     ``shape(*facts, **attributes)`` returns the outputs' shapes, a list of tuples (or of Facts, where the type does not follow
     from the schema), and gets the number of outputs if it asks for ``outputs``; without one, only a run tells the sizes.
     ``types`` are the element types that the function can do, of the first type constraint or by constraint; ``view=i``
     says that the output is the storage of input i, ``inplace=(i,)`` that it may overwrite it; ``known`` names the inputs
-    whose values are needed to bind, ``refers`` attributes that name values of the graph. An operator that the standard does
-    not have may say more of its parameters than the function does by a ``signature``, "x: T, scale?: F -> y: T"
+    whose values are needed to bind, ``joins`` the attribute with the axis along which all inputs come one after the other,
+    ``refers`` attributes that name values of the graph. An operator that the standard does not have may
+    say more of its parameters than the function does by a ``signature``, "x: T, scale?: F -> y: T"
     (`interp.schema.parameters_of`).
     Declarations stack: the same function may serve several operators or ranges.
     """
@@ -78,7 +80,7 @@ def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable
             others, run = (run, *run.others), run.run
         wants = EXTRAS & set(inspect.signature(run).parameters)
         counted = shape is not None and "outputs" in inspect.signature(shape).parameters
-        return Op(name, since, through, run, shape, domain, types, view, inplace, known, wants, counted,
+        return Op(name, since, through, run, shape, domain, types, view, inplace, known, joins, wants, counted,
                   refers, signature, others)
     return declare
 

@@ -58,7 +58,7 @@ def _joined_values(*values: np.ndarray, axis: int | None) -> Any:
     return np.concatenate(values, 1 if axis is None else axis)
 
 
-@op("Concat", 1, 13, shape=with_value(_joined, _joined_values))
+@op("Concat", 1, 13, shape=with_value(_joined, _joined_values), joins="axis")
 def concat(*inputs, axis, out):
     """The inputs one after the other along an axis, before version 4 axis 1 by default."""
     at = axis_of(1 if axis is None else axis, inputs[0].ndim)
