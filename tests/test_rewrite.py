@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import interp
 from interp.infer import Scope, declared
 from interp.loading import load
 from interp.ops import standard
@@ -70,3 +71,23 @@ def test_an_unknown_attribute_is_an_error():
 
 def test_optimised_and_as_written_agree():
     assert fused(model(TWICE), {"x": floats(2)})["Abs"] == 1
+
+
+SAME = """m (float[2] x) => (float[2] y, float[2] z) <float one = {1}> {
+    a = Relu(x) b = Relu(x) c = LeakyRelu<alpha = 0.5>(a) d = LeakyRelu<alpha = 0.25>(b)
+    y = Add(c, d) e = Add(a, one) z = Add(b, one) }"""
+
+
+def test_what_is_asked_for_twice_is_worked_out_once():
+    left = fused(model(SAME), {"x": floats(2)})
+    assert left["Relu"] == 1 and left["LeakyRelu"] == 2
+
+
+def test_random_numbers_are_drawn_twice():
+    text = "m (float[9] x) => (float[9] y) { a = RandomNormalLike(x) b = RandomNormalLike(x) y = Sub(a, b) }"
+    [y] = interp.load(model(text)).run(None, {"x": floats(9)})
+    assert y.any()
+
+
+def test_outputs_that_are_equal_both_keep_their_names():
+    assert fused(model("m (float[2] x) => (float[2] y, float[2] z) { y = Relu(x) z = Relu(x) }"), {"x": floats(2)}) == {"Relu": 2}

@@ -122,9 +122,18 @@ class Rewriter:
             given.pop()
         made = Node(like.name, schema, self.registry.find(schema), given, list(outputs or [self.fresh(like.name)]),
                     {**schema.defaults, **attributes})
-        found = output_facts(made, [self.facts[i] if i else None for i in given], {})
-        self.facts |= {o: f for o, f in zip(made.outputs, found, strict=False) if o and (o not in self.facts or not outputs)}
+        self._infer(made)
         return made
+
+    def again(self, node: Node, inputs: Sequence[str], **attributes: Any) -> Node:
+        """The same operator on other inputs, its result under a fresh name; like what `make` gives."""
+        made = replace(node, inputs=list(inputs), outputs=[self.fresh(node.name)], attributes={**node.attributes, **attributes})
+        self._infer(made)
+        return made
+
+    def _infer(self, made: Node) -> None:
+        found = output_facts(made, [self.facts[i] if i else None for i in made.inputs], {})
+        self.facts |= {o: f for o, f in zip(made.outputs, found, strict=False) if o and o not in self.facts}
 
     def _schema(self, name: str, domain: str) -> Schema:
         found = self.registry.declared(PRIVATE, name) if domain == PRIVATE else versions(name, domain)[-1]
@@ -175,6 +184,18 @@ class Rewriter:
         slot.insert(slot.index(before), new)
         self._slot[id(new)] = place
         self._enter(new)
+
+    def append(self, new: Sequence[Node]) -> None:
+        """Put nodes after all others."""
+        for n in new:
+            self._slot[id(n)] = len(self._slots)
+            self._slots.append([n])
+            self._enter(n)
+
+    def rename(self, value: str, other: str) -> None:
+        """Let all who read a value read another."""
+        for node in list(dict.fromkeys(self.readers(value))):
+            self.redirect(node, [other if i == value else i for i in node.inputs])
 
     def redirect(self, node: Node, inputs: Sequence[str]) -> None:
         """Let a node read other values."""

@@ -1,0 +1,38 @@
+"""Works out once what a graph asks for twice."""
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from ..graph import Node
+from .rewrite import Rewriter
+
+
+def drop_duplicates(at: Rewriter) -> None:
+    """Let those who read a node's results read those of an equal one before it; random nodes and bodies are never equal."""
+    first: dict[Hashable, Node] = {}
+    for node in at.nodes():
+        if node.bodies or node.schema.random or not at.is_standard(node):
+            continue
+        earlier = first.setdefault(key_of(node), node)
+        if earlier is node or any(o in at.outputs for o in node.outputs):
+            continue
+        for mine, theirs in zip(node.outputs, earlier.outputs, strict=True):
+            if mine:
+                at.rename(mine, theirs)
+        at.replace([node], [])
+
+
+def key_of(node: Node) -> Hashable:
+    """What two nodes share that give the same results."""
+    attributes = tuple((k, key_of_value(v)) for k, v in sorted(node.attributes.items()))
+    return id(node.op), str(node.schema), tuple(node.inputs), tuple(map(bool, node.outputs)), attributes
+
+
+def key_of_value(value: Any) -> Hashable:
+    """An attribute's value, by type: 1 and 1.0 are not the same."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes() if value.dtype != object else repr(value.tolist())
+    return type(value).__name__, repr(value)
