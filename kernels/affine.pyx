@@ -18,7 +18,7 @@ cdef enum:
 
 cdef struct Scales:
     Activation activation
-    Py_ssize_t planes, plane, pieces, count  # planes of a batch item, their elements
+    Py_ssize_t planes, plane, pieces, count  # planes until the scales repeat, their elements
     bint blocked, shifted
 
 cdef struct Scaling:
@@ -51,7 +51,7 @@ cdef int scaled(void** at, const Scales* how) noexcept nogil:
 
 def channels(x, scale, shift, y, bint blocked=False, activation="", double alpha=0, double beta=0) -> Step:
     """activation(x * scale + shift) with one scale and shift, or no shift, for each channel of (N, C, …), or of
-    (N, C / 8, …, 8): a step."""
+    (N, C / 8, …, 8), the same for the whole batch or one for each of it: a step."""
     cdef Scales how
     arrays = (x, scale, y) if shift is None else (x, scale, shift, y)
     for a in arrays:
@@ -59,13 +59,15 @@ def channels(x, scale, shift, y, bint blocked=False, activation="", double alpha
             raise TypeError(f"channels of {a.dtype} are not scaled, only those of float32")
     if x.shape != y.shape or x.ndim < 2 or (blocked and (x.ndim < 3 or x.shape[x.ndim - 1] != OCTET)):
         raise ValueError(f"the channels of {x.shape} cannot be scaled to {y.shape}")
+    due = x.shape[1] * (OCTET if blocked else 1)
     for a in (scale, shift):
-        if a is not None and a.size != x.shape[1] * (OCTET if blocked else 1):
+        if a is not None and a.size not in (due, x.shape[0] * due) or a is not None and a.size != scale.size:
             raise ValueError(f"{a.size} numbers for the channels of {x.shape}")
     if not y.flags.writeable:
         raise ValueError("the result's buffer is read-only")
     named(&how.activation, activation, alpha, beta)
-    how.blocked, how.shifted, how.planes, how.plane = blocked, shift is not None, x.shape[1], prod(x.shape[2:])
+    how.blocked, how.shifted, how.plane = blocked, shift is not None, prod(x.shape[2:])
+    how.planes = scale.size // OCTET if blocked else scale.size
     how.pieces = (how.plane + PIECE - 1) // PIECE
-    how.count = x.shape[0] * how.planes * how.pieces
+    how.count = x.shape[0] * x.shape[1] * how.pieces
     return bound(<Run> scaled, arrays, &how, sizeof(how))
