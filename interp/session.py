@@ -41,9 +41,10 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
     ``model`` is a path, the bytes of a file, or a ModelProto. ``threads``: how many work for one run (default: what the
     process may use, by affinity and cgroup). ``registry``: operators, by default the standard ones; a layer of your own is
     ``Registry(standard).add(...)``. ``optimize``: 0 (or False) runs the graph as written, 1 drops what is not needed, 2 also
-    folds constants. ``precision="exact"`` keeps to kernels that sum directly. ``trusted``: folders, beside the model's own,
-    from which external data may come. ``most_iterations``: of one Loop, beyond which it is taken for endless and the run
-    ends with a RunError; ``most_bytes``: that the values of one run may take (default: the memory that the machine has).
+    folds constants and fuses operators. ``precision="exact"`` keeps to kernels that sum directly. ``trusted``: folders,
+    beside the model's own, from which external data may come. ``most_iterations``: of one Loop, beyond which it is taken for
+    endless and the run ends with a RunError; ``most_bytes``: that the values of one run may take (default: the memory that
+    the machine has).
     Raises ModelError, Unsupported or UsageError.
     """
     from .loading import load as read
@@ -60,15 +61,15 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
         raise UsageError(f"most_bytes={most_bytes!r}: give a whole number from 1 on")
     known = registry or standard
     return Session(lambda fed: read(model, known, trusted=trusted, fed=fed), threads=threads, optimize=int(optimize),
-                   most_iterations=most_iterations, most_bytes=most_bytes)
+                   exact=precision == "exact", most_iterations=most_iterations, most_bytes=most_bytes)
 
 
 class Session:
     """A model ready to run, from many threads at once. ``load`` makes one."""
 
     def __init__(self, read: Callable[[frozenset[str]], Graph], *, threads: int | None = None, optimize: int = 2,
-                 most_iterations: int = MOST_ITERATIONS, most_bytes: int | None = None):
-        self._read, self._level = read, optimize
+                 exact: bool = False, most_iterations: int = MOST_ITERATIONS, most_bytes: int | None = None):
+        self._read, self._level, self._exact = read, optimize, exact
         self.threads = threads or pool.default()
         self._cancel = Cancel()
         self._settings = Settings(Packing(), self.threads, self._cancel, most_iterations, most_bytes or memory())
@@ -85,7 +86,7 @@ class Session:
         self._variants: dict[tuple[frozenset[str], tuple[str, ...] | None], Body] = {}
 
     def _planned(self, graph: Graph) -> Body:
-        graph = optimized(graph, self._level, self._settings.most_bytes)
+        graph = optimized(graph, self._level, self._settings.most_bytes, self._exact)
         own_constants(graph, self._settings)
         return Body(graph, [declared(v) for v in graph.inputs], self._settings)
 

@@ -1,18 +1,28 @@
 """Passes, Graph to Graph: level 0 runs a graph as it is written, 1 cleans it, 2 also folds constants and fuses operators."""
+from functools import partial
+
 from ..graph import Graph
+from .affine import fuse_affine_maps
 from .clean import clean
+from .convolution import fuse_convolutions
+from .duplicates import drop_duplicates
 from .fold import fold
 from .fuse import Pass, fuse
+from .layout import choose_layouts
 from .line import lines
 
 LEVELS = (0, 1, 2)
-PASSES: tuple[Pass, ...] = (lines,)  # in this order
 
 
-def optimized(graph: Graph, level: int, most: int | None = None) -> Graph:
+def passes(exact: bool) -> tuple[Pass, ...]:
+    """The fusions, in their order; ``exact`` ones keep to kernels that sum directly."""
+    return lines, drop_duplicates, fuse_convolutions, fuse_affine_maps, partial(choose_layouts, exact=exact)
+
+
+def optimized(graph: Graph, level: int, most: int | None = None, exact: bool = False) -> Graph:
     """The graph after the passes of a level; what folding works out takes at most so many bytes."""
     if level > 0:
         graph = clean(graph)
     if level > 1:
-        graph = clean(fuse(clean(fold(graph, most)), PASSES))
+        graph = clean(fuse(clean(fold(graph, most)), passes(exact)))
     return graph
