@@ -1,6 +1,4 @@
 """Passes, Graph to Graph: level 0 runs a graph as it is written, 1 cleans it, 2 also folds constants and fuses operators."""
-from functools import partial
-
 from ..graph import Graph
 from .affine import fuse_affine_maps
 from .clean import clean
@@ -12,17 +10,16 @@ from .layout import choose_layouts
 from .line import lines
 
 LEVELS = (0, 1, 2)
-
-
-def passes(exact: bool) -> tuple[Pass, ...]:
-    """The fusions, in their order; ``exact`` ones keep to kernels that sum directly."""
-    return lines, drop_duplicates, fuse_convolutions, fuse_affine_maps, partial(choose_layouts, exact=exact)
+PASSES: tuple[Pass, ...] = (drop_duplicates, fuse_convolutions, fuse_affine_maps, choose_layouts, lines)  # in this order
 
 
 def optimized(graph: Graph, level: int, most: int | None = None, exact: bool = False) -> Graph:
-    """The graph after the passes of a level; what folding works out takes at most so many bytes."""
+    """The graph after the passes of a level; what folding works out takes at most so many bytes.
+
+    ``exact``: convolutions sum directly.
+    """
     if level > 0:
         graph = clean(graph)
     if level > 1:
-        graph = clean(fuse(clean(fold(graph, most)), passes(exact)))
+        graph = clean(fuse(clean(fold(graph, most)), PASSES, exact))
     return graph

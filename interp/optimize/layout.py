@@ -12,6 +12,7 @@ import numpy as np
 from ..graph import Node
 from ..kernels.blocked import takes
 from ..ops.fused.blocked import OCTET
+from .line import is_line
 from .rewrite import Rewriter
 
 FEW = 4     # channels, up to which a first convolution reads them where they lie
@@ -28,8 +29,8 @@ POOLS = {"MaxPool": "BlockedMaxPool", "AveragePool": "BlockedAveragePool", "LpPo
 class Layout:
     """One graph on its way to blocked values: which values have a blocked form, and which have the plain one."""
 
-    def __init__(self, at: Rewriter, exact: bool):
-        self.at, self.exact = at, exact
+    def __init__(self, at: Rewriter):
+        self.at = at
         self.blocked: dict[str, str] = {}
         self.unmade: set[str] = set()  # plain values that so far exist as blocked ones only
         self.ways: dict[str, Callable[[Node], Node | None]] = {
@@ -92,11 +93,13 @@ class Layout:
         weights, group = self.at.constant(w), node.attributes["group"]
         if weights is None or self.channels(x) is None or weights.shape[0] < LEAST:
             return None
+        if x not in self.blocked and is_line(node, self.at):
+            return None
         direct = x not in self.blocked and group == 1 and weights.shape[1] <= FEW
         if not takes(weights.shape, group, not direct):
             return None
         inputs = [x if direct else self.as_blocked(x, node), w, bias, self.as_blocked(residual, node) if residual else ""]
-        return self.at.make("BlockedConv", inputs, like=node, **node.attributes, exact=int(self.exact))
+        return self.at.make("BlockedConv", inputs, like=node, **node.attributes, exact=int(self.at.exact))
 
     def unary(self, node: Node) -> Node | None:
         if node.inputs[0] not in self.blocked or any(i in self.blocked for i in node.inputs[1:]):
@@ -191,6 +194,6 @@ def octets(vector: np.ndarray) -> np.ndarray:
     return padded
 
 
-def choose_layouts(at: Rewriter, exact: bool = False) -> None:
+def choose_layouts(at: Rewriter) -> None:
     """Let images of a graph be blocked where that pays."""
-    Layout(at, exact).run()
+    Layout(at).run()

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..graph import Node
-from .rewrite import Rewriter, Rules, rule
+from .rewrite import PRIVATE, Rewriter, Rules, rule
 
 
 def is_line(node: Node, at: Rewriter) -> bool:
@@ -14,11 +14,12 @@ def is_line(node: Node, at: Rewriter) -> bool:
 
 
 @rule("Conv")
+@rule("FusedConv", domain=PRIVATE)
 def line(node: Node, at: Rewriter) -> bool:
-    """Conv along one axis becomes LineConv."""
+    """A convolution along one axis becomes LineConv."""
     if not is_line(node, at):
         return False
-    at.replace([node], [at.make("LineConv", node.inputs, node.outputs, like=node, **node.attributes)])
+    at.replace([node], [at.make("LineConv", node.inputs, node.outputs, like=node, exact=int(at.exact), **node.attributes)])
     return True
 
 

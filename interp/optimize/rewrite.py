@@ -21,10 +21,13 @@ PRIVATE = "interp"  # the domain of operators that only passes write
 
 
 class Rewriter:
-    """The nodes of one graph, in slots by their place in the order, and the facts of its values, kept up to date."""
+    """The nodes of one graph, in slots by their place in the order, and the facts of its values, kept up to date.
 
-    def __init__(self, scope: Scope, registry: Registry = standard):
-        self.graph, self.facts, self.registry = scope.graph, scope.facts, registry
+    ``exact``: whether sums are to be direct.
+    """
+
+    def __init__(self, scope: Scope, exact: bool = False, registry: Registry = standard):
+        self.graph, self.facts, self.exact, self.registry = scope.graph, scope.facts, exact, registry
         self.constants = dict(scope.graph.constants)
         self.outputs = {v.name for v in scope.graph.outputs}
         self._slots: list[list[Node]] = [[n] for n in scope.graph.nodes]
@@ -209,7 +212,7 @@ class Rewriter:
 def rule(*names: str, domain: str = "") -> Callable[[Rule], Rule]:
     """Declare what may become of nodes of such operators; the function says whether it changed anything."""
     def declare(function: Rule) -> Rule:
-        function.matches = {(domain, name) for name in names}  # type: ignore[attr-defined]
+        function.matches = {*getattr(function, "matches", ()), *((domain, n) for n in names)}  # type: ignore[attr-defined]
         return function
     return declare
 

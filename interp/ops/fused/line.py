@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...dims import Fact
 from ...kernels import line
 from ...kernels.step import Step
 from ...registry import op
-from .. import conv as plain
-from ..conv import check, convolved, window_of
+from ..conv import check, window_of
+from . import plain_conv
 from .blocked import DOMAIN, SINGLE
 
 
@@ -20,12 +21,17 @@ def axis_of(x: Sequence[Any], w: Sequence[Any], y: Sequence[Any]) -> int | None:
     return None if len(found) > 1 else found[0] if found else 2
 
 
-@op("LineConv", domain=DOMAIN, signature="X: T, W: T, B?: T -> Y: T", types=SINGLE,
-    shape=lambda x, w, b=None, *, exact, **settings: convolved(x, w, b, **settings))
-def line_conv(X: np.ndarray, W: np.ndarray, B: np.ndarray | None = None, *, auto_pad: str = "NOTSET", dilations: Any = None,
-              group: int = 1, kernel_shape: Any = None, pads: Any = None, strides: Any = None, exact: int = 0,
+def convolved(X: Fact, W: Fact, B: Fact | None = None, residual: Fact | None = None, *, exact: int, **settings: Any) -> list[Any]:
+    """The shape rule, that of FusedConv."""
+    return plain_conv.fused_conv.shape(X, W, B, residual, **settings)  # type: ignore[misc]
+
+
+@op("LineConv", domain=DOMAIN, signature="X: T, W: T, B?: T, residual?: T -> Y: T", types=SINGLE, shape=convolved, inplace=(3,))
+def line_conv(X: np.ndarray, W: np.ndarray, B: np.ndarray | None = None, residual: np.ndarray | None = None, *,
+              auto_pad: str = "NOTSET", dilations: Any = None, group: int = 1, kernel_shape: Any = None, pads: Any = None,
+              strides: Any = None, activation: str = "", alpha: float = 0.0, beta: float = 0.0, exact: int = 0,
               constant: Callable, out: np.ndarray) -> Step:
-    """Conv by constant weights, which is sped up where it goes along one axis; with ``exact`` sums are direct."""
+    """FusedConv by constant weights, which is sped up where it goes along one axis; with ``exact`` sums are direct."""
     settings = {"auto_pad": auto_pad, "dilations": dilations, "kernel_shape": kernel_shape, "pads": pads, "strides": strides}
     check(X.shape, W.shape, None if B is None else B.shape, group)
     window: Any = window_of(X.shape, W.shape, **settings)
@@ -36,5 +42,8 @@ def line_conv(X: np.ndarray, W: np.ndarray, B: np.ndarray | None = None, *, auto
         way = line.way(x, w, y, **steps, exact=bool(exact))
         packed = constant(line.PACKINGS[way], W) if way else W
         if packed is not W:
-            return line.convolution(X.reshape(x), packed, B, None, out.reshape(y), **steps, before=window.before[axis - 2])
-    return plain.convolution.run(X, W, B, **settings, group=group, constant=constant, out=out)
+            added = None if residual is None else residual.reshape(y)
+            return line.convolution(X.reshape(x), packed, B, added, out.reshape(y), **steps, before=window.before[axis - 2],
+                                    activated=activation, alpha=alpha, beta=beta)
+    return plain_conv.fused_conv.run(X, W, B, residual, **settings, group=group, activation=activation, alpha=alpha, beta=beta,
+                          constant=constant, out=out)
