@@ -128,8 +128,9 @@ cdef bint source(const Pick* how, Py_ssize_t row, Py_ssize_t* at) noexcept nogil
     at[0] = 0
     for k in range(how.axes - 2, -1, -1):
         axis = &how.axis[k]
-        at[0] += row % axis.after * how.stride[k] // axis.after
-        row = row // axis.after
+        if axis.after > 1:
+            at[0] += row % axis.after * how.stride[k] // axis.after
+            row = row // axis.after
         place = row % axis.out
         row = row // axis.out
         at[0] += axis.index[place] * how.stride[k]
