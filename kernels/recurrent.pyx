@@ -57,7 +57,7 @@ ACTIVATION = {name: k for k, name in enumerate((
     "softplus"))}
 
 cdef enum:
-    AT_ONCE = 48  # rows of gates, steps times items, that one product works out: they stay in the second-level cache
+    AT_ONCE = 96  # rows of gates, steps times items, that one product works out: weights are read once for as many
     ARRAYS = 11   # that a layer may have
     TOGETHER = 256  # items of a batch, at the most, whose steps are worked out together
 
@@ -204,7 +204,7 @@ cdef Step laid(Layer how, x, w, r, list others):
         to.r_panels = cnp.PyArray_DATA(panels)
     together = min(to.batch, TOGETHER)
     to.room = max(together, min(AT_ONCE, to.steps * to.batch), 1)
-    if int(to.hidden) * to.gates * (together + to.room + 4) + to.w_each + to.r_each >= 2**43:
+    if int(to.hidden) * to.gates * (together + to.room + 4) + int(to.inputs) * to.room + to.w_each + to.r_each >= 2**43:
         raise MemoryError(f"a layer of {to.hidden} units")
     scratch = recurrent_scratch(to, together) * x.itemsize
     if x.dtype == np.float32:

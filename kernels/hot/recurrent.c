@@ -3,16 +3,16 @@
 #include "hot/exponential.h"
 #include "hot/gemm.h"
 
-static inline float float_exp(float x) {
-    return exp_of(x);
+static inline float float_logistic(float x) {
+    return sigmoid_of(x);
 }
 
 static inline float float_tanh(float x) {
     return tanh_of(x);
 }
 
-static inline double double_exp(double x) {
-    return exp(x);
+static inline double double_logistic(double x) {
+    return 1 / (1 + exp(-x));
 }
 
 static inline double double_tanh(double x) {

@@ -55,7 +55,7 @@ typedef struct RecurrentLoops {
 /* Elements of scratch that an item of the loop needs for up to `rows` items of the batch. */
 static inline ptrdiff_t recurrent_scratch(const Recurrent *how, ptrdiff_t rows) {
     ptrdiff_t each = how->gates * how->hidden;
-    return each + rows * (each + 3 * how->hidden) + how->room * each + (how->w_panels ? 0 : how->w_each)
+    return each + rows * 4 * how->hidden + how->room * (each + how->inputs) + (how->w_panels ? 0 : how->w_each)
            + (how->r_panels ? 0 : how->r_each);
 }
 

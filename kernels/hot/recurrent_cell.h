@@ -1,5 +1,5 @@
 /* One step of one item of a batch, for one element type, REAL: activations, and the three kinds of cell. Included once for
-   each. `g` holds what the input gives to every gate, `p` what the hidden state gives. */
+   each. `g` holds what the input and the hidden state give to every gate, but for a GRU's hidden gate, where `p` is apart. */
 
 #define EACH(formula) \
     for (ptrdiff_t i = 0; i < n; i++) { \
@@ -13,7 +13,7 @@ static void OF(activate)(const Activation *how, REAL *restrict x, ptrdiff_t n) {
     switch (how->kind) {
     case RELU: EACH(v < 0 ? 0 : v);
     case TANH: EACH(OF(tanh)(v));
-    case SIGMOID: EACH(1 / (1 + OF(exp)(-v)));
+    case SIGMOID: EACH(OF(logistic)(v));
     case AFFINE: EACH(alpha * v + beta);
     case LEAKY_RELU: EACH(v < 0 ? alpha * v : v);
     case THRESHOLDED_RELU: EACH(v < alpha ? 0 : v);
@@ -50,18 +50,14 @@ static void OF(add_product)(REAL *restrict x, const REAL *restrict y, const REAL
         x[i] += y[i] * z[i];
 }
 
-static void OF(simple)(const Recurrent *how, const Activation *f, REAL *restrict g, const REAL *restrict p, REAL *restrict h) {
-    ptrdiff_t n = how->hidden;
-    for (ptrdiff_t i = 0; i < n; i++)
-        h[i] = g[i] + p[i];
-    OF(gate)(how, f, h, n);
+static void OF(simple)(const Recurrent *how, const Activation *f, const REAL *restrict g, REAL *restrict h) {
+    memcpy(h, g, how->hidden * sizeof *h);
+    OF(gate)(how, f, h, how->hidden);
 }
 
 /* The gates z and r of a GRU; `reset` becomes what the second product is of, r times h. */
-static void OF(reset)(const Recurrent *how, const Activation *f, REAL *restrict g, const REAL *restrict p,
-                      const REAL *restrict h, REAL *restrict reset) {
+static void OF(reset)(const Recurrent *how, const Activation *f, REAL *restrict g, const REAL *restrict h, REAL *restrict reset) {
     ptrdiff_t n = how->hidden;
-    OF(add)(g, p, 2 * n);
     OF(gate)(how, f, g, 2 * n);
     for (ptrdiff_t i = 0; i < n; i++)
         reset[i] = g[n + i] * h[i];
@@ -83,11 +79,24 @@ static void OF(update)(const Recurrent *how, const Activation *f, REAL *restrict
         h[i] = (1 - z[i]) * made[i] + z[i] * h[i];
 }
 
-static void OF(long_short)(const Recurrent *how, const Activation *f, REAL *restrict g, const REAL *restrict p,
-                           const REAL *restrict peephole, REAL *restrict h, REAL *restrict c) {
+/* The cell that nearly all models have, in one pass. */
+static void OF(usual)(ptrdiff_t n, const REAL *restrict g, REAL *restrict h, REAL *restrict c) {
+    for (ptrdiff_t i = 0; i < n; i++) {
+        REAL in = OF(logistic)(g[i]), out = OF(logistic)(g[n + i]), forget = OF(logistic)(g[2 * n + i]);
+        REAL cell = forget * c[i] + in * OF(tanh)(g[3 * n + i]);
+        c[i] = cell;
+        h[i] = out * OF(tanh)(cell);
+    }
+}
+
+static void OF(long_short)(const Recurrent *how, const Activation *f, REAL *restrict g, const REAL *restrict peephole,
+                           REAL *restrict h, REAL *restrict c) {
     ptrdiff_t n = how->hidden;
     REAL *in = g, *out = g + n, *forget = g + 2 * n, *cell = g + 3 * n;
-    OF(add)(g, p, 4 * n);
+    if (!peephole && !how->coupled && !how->clipped && f[0].kind == SIGMOID && f[1].kind == TANH && f[2].kind == TANH) {
+        OF(usual)(n, g, h, c);
+        return;
+    }
     if (peephole) { /* the output gate sees the new cell */
         OF(add_product)(in, peephole, c, n);
         OF(add_product)(forget, peephole + 2 * n, c, n);

@@ -9,19 +9,26 @@ typedef struct {
     ptrdiff_t direction, from, rows; /* items of the batch */
     bool backward;
     const REAL *w, *r, *peephole, *reset_bias;
-    REAL *bias, *products, *h, *c, *reset, *gates;
+    REAL *bias, *products, *h, *c, *reset, *gates, *rows_of_x;
 } OF(Block);
 
-/* y = a b + c for rows of `depth` numbers, `cross` apart, and a matrix in panels; c is one row, or NULL. */
+/* y = a b + c for rows of `depth` numbers, `cross` apart, and a matrix in panels; c is one row or NULL, or y itself is added.
+   Rows are in even groups: they are so few that one or two in a group of their own would count. */
 static void OF(times)(const REAL *a, ptrdiff_t cross, const REAL *panels, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth,
                       REAL *y, ptrdiff_t y_row, const REAL *c) {
-    OF(Epilogue) e = {y, y_row, c, 0, 1, 1, 1, true};
-    ptrdiff_t most = even_piece(depth, DEPTH), k = 0;
+    OF(Epilogue) e = {y, y_row, c, 0, 1, 1, 1, c != y};
+    ptrdiff_t most = even_piece(depth, DEPTH), group = even_piece(rows, ROWS), k = 0;
     do {
         ptrdiff_t length = lesser(most, depth - k);
-        OF(Factor) left = {a + k, ROWS * cross, cross, 1};
+        OF(Factor) left = {a + k, group * cross, cross, 1};
         OF(Factor) right = {panels + k * COLUMNS, depth * COLUMNS, 1, COLUMNS};
-        OF(part)(&left, &right, rows, columns, length, &e);
+        if (rows == 1)
+            OF(part)(&left, &right, rows, columns, length, &e);
+        else
+            for (ptrdiff_t j = 0; j < columns; j += COLUMNS)
+                for (ptrdiff_t i = 0; i < rows; i += group)
+                    OF(tile)(lesser(group, rows - i), &left, left.at + i * cross, &right, right.at + j * depth, length, &e, i, j,
+                             columns - j);
         e.first = false;
         k += length;
     } while (k < depth);
@@ -40,22 +47,34 @@ static const REAL *OF(input)(const OF(Block) *b, ptrdiff_t item, ptrdiff_t time)
     return (const REAL *)b->call->x + time * b->how->x_step + (b->from + item) * b->how->x_item;
 }
 
-/* What the input gives to the gates in some steps. */
+/* Whether the rows of all steps and items are one matrix as they lie. */
+static bool OF(is_matrix)(const OF(Block) *b) {
+    return !b->call->lengths && b->how->x_item == b->how->inputs && b->how->x_step == b->rows * b->how->inputs;
+}
+
+/* The inputs of some steps in the order of the steps; what an item does not have is left as it is. */
+static const REAL *OF(gathered)(const OF(Block) *b, ptrdiff_t begin, ptrdiff_t end) {
+    ptrdiff_t n = b->how->inputs;
+    for (ptrdiff_t s = begin; s < end; s++)
+        for (ptrdiff_t item = 0; item < b->rows; item++)
+            if (s < OF(length)(b, item))
+                memcpy(b->rows_of_x + ((s - begin) * b->rows + item) * n, OF(input)(b, item, OF(time)(b, item, s)),
+                       n * sizeof(REAL));
+    return b->rows_of_x;
+}
+
+/* What the input gives to the gates in some steps: one product. */
 static void OF(project)(const OF(Block) *b, ptrdiff_t begin, ptrdiff_t end) {
     const Recurrent *how = b->how;
     ptrdiff_t each = how->gates * how->hidden;
-    if (!b->call->lengths && b->rows > end - begin) {
-        for (ptrdiff_t s = begin; s < end; s++)
-            OF(times)(OF(input)(b, 0, OF(time)(b, 0, s)), how->x_item, b->w, b->rows, each, how->inputs,
-                      b->gates + (s - begin) * b->rows * each, each, b->bias);
-        return;
-    }
-    for (ptrdiff_t item = 0; item < b->rows; item++) {
-        ptrdiff_t steps = lesser(end, OF(length)(b, item)) - begin;
-        if (steps > 0)
-            OF(times)(OF(input)(b, item, OF(time)(b, item, begin)), b->backward ? -how->x_step : how->x_step, b->w, steps, each,
-                      how->inputs, b->gates + item * each, b->rows * each, b->bias);
-    }
+    const REAL *x = OF(is_matrix)(b) ? OF(input)(b, 0, b->backward ? how->steps - end : begin) : OF(gathered)(b, begin, end);
+    OF(times)(x, how->inputs, b->w, (end - begin) * b->rows, each, how->inputs, b->gates, each, b->bias);
+}
+
+/* The gates of a step among those that were worked out at once; of a matrix they are in the order of time. */
+static REAL *OF(gates_at)(const OF(Block) *b, ptrdiff_t begin, ptrdiff_t end, ptrdiff_t s) {
+    ptrdiff_t within = b->backward && OF(is_matrix)(b) ? end - 1 - s : s - begin;
+    return b->gates + within * b->rows * b->how->gates * b->how->hidden;
 }
 
 /* One step of all items that are not over yet; g are their gates. */
@@ -63,24 +82,23 @@ static void OF(step)(const OF(Block) *b, ptrdiff_t s, REAL *g) {
     const Recurrent *how = b->how;
     const Activation *f = b->activations;
     ptrdiff_t n = how->hidden, each = how->gates * n, first = how->cell == GATED ? 2 * n : each;
-    OF(times)(b->h, n, b->r, b->rows, first, n, b->products, each, NULL);
+    OF(times)(b->h, n, b->r, b->rows, first, n, g, each, g);
     if (how->cell == GATED) {
         for (ptrdiff_t i = 0; i < b->rows; i++)
             if (s < OF(length)(b, i))
-                OF(reset)(how, f, g + i * each, b->products + i * each, b->h + i * n, b->reset + i * n);
-        OF(times)(how->linear_first ? b->h : b->reset, n, b->r + how->r_first, b->rows, n, n, b->products + 2 * n, each, NULL);
+                OF(reset)(how, f, g + i * each, b->h + i * n, b->reset + i * n);
+        OF(times)(how->linear_first ? b->h : b->reset, n, b->r + how->r_first, b->rows, n, n, b->products, n, NULL);
     }
     for (ptrdiff_t i = 0; i < b->rows; i++) {
         REAL *mine = g + i * each, *h = b->h + i * n;
-        const REAL *p = b->products + i * each;
         if (s >= OF(length)(b, i))
             continue;
         if (how->cell == LONG_SHORT)
-            OF(long_short)(how, f, mine, p, b->peephole, h, b->c + i * n);
+            OF(long_short)(how, f, mine, b->peephole, h, b->c + i * n);
         else if (how->cell == GATED)
-            OF(update)(how, f, mine, p + 2 * n, b->reset_bias, h);
+            OF(update)(how, f, mine, b->products + i * n, b->reset_bias, h);
         else
-            OF(simple)(how, f, mine, p, h);
+            OF(simple)(how, f, mine, h);
         if (b->call->y)
             memcpy((REAL *)b->call->y + OF(time)(b, i, s) * how->y_step + (b->from + i) * how->y_item
                        + b->direction * how->y_direction, h, n * sizeof(REAL));
@@ -154,21 +172,22 @@ static void OF(sequence)(const RecurrentCall *call, ptrdiff_t direction, ptrdiff
                    .rows = rows, .backward = how->backward[direction]};
     b.bias = room;
     b.products = b.bias + each;
-    b.h = b.products + rows * each;
+    b.h = b.products + rows * n;
     b.c = b.h + rows * n;
     b.reset = b.c + rows * n;
     b.gates = b.reset + rows * n;
-    OF(weights)(&b, b.gates + how->room * each);
+    b.rows_of_x = b.gates + how->room * each;
+    OF(weights)(&b, b.rows_of_x + how->room * how->inputs);
     OF(biases)(&b);
     b.peephole = call->peephole ? (const REAL *)call->peephole + direction * 3 * n : NULL;
     OF(bring)(&b, call->h, b.h);
     OF(bring)(&b, call->c, b.c);
     ptrdiff_t at_once = how->room / rows;
-    for (ptrdiff_t s = 0; s < how->steps; s++) {
-        ptrdiff_t within = s % at_once;
-        if (!within)
-            OF(project)(&b, s, lesser(s + at_once, how->steps));
-        OF(step)(&b, s, b.gates + within * rows * each);
+    for (ptrdiff_t begin = 0; begin < how->steps; begin += at_once) {
+        ptrdiff_t end = lesser(begin + at_once, how->steps);
+        OF(project)(&b, begin, end);
+        for (ptrdiff_t s = begin; s < end; s++)
+            OF(step)(&b, s, OF(gates_at)(&b, begin, end, s));
     }
     OF(pad)(&b);
     OF(leave)(&b, b.h, call->last_h);
