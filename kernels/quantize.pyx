@@ -14,14 +14,17 @@ cdef extern from "hot/quantize.h" nogil:
         double scale
         int zero
         bint single
+    ctypedef struct Pairs:
+        Operand a, b, y
+        bint product, is_signed, late
     ctypedef struct QuantizeLoops:
         void (*quantise)(const float* x, const float* scale, const uint8_t* zero, bint each, bint is_signed, uint8_t* y,
                          Py_ssize_t n) noexcept nogil
         void (*dequantise)(const uint8_t* x, const float* scale, const uint8_t* zero, bint each, bint is_signed, float* y,
                            Py_ssize_t n) noexcept nogil
         void (*reach)(const float* x, Py_ssize_t n, float* least, float* most) noexcept nogil
-        void (*pair)(const Operand* a, const Operand* b, const Operand* y, bint product, bint is_signed,
-                     Py_ssize_t n) noexcept nogil
+        void (*pair)(const Pairs* how, Py_ssize_t n) noexcept nogil
+        void (*lookup)(const uint8_t* x, const uint8_t* table, uint8_t* y, Py_ssize_t n) noexcept nogil
     const QuantizeLoops* picked "PICKED(quantize)"
 
 cdef const QuantizeLoops* loops = picked
@@ -164,13 +167,13 @@ def dynamic(x, y, scale, zero):
 
 cdef struct Pairing:
     Py_ssize_t n
-    bint product, is_signed, a_single, b_single
+    bint product, is_signed, late, a_single, b_single
     int[3] first, zero  # where a, b and y stand, each with its scale behind it; and their zero points, -1 for what is absent
     int arrays
 
 cdef struct PairCall:
     const Pairing* how
-    Operand a, b, y
+    Pairs pairs
 
 
 cdef Operand operand(void** at, const Pairing* how, int k, bint single) noexcept nogil:
@@ -182,28 +185,31 @@ cdef Operand operand(void** at, const Pairing* how, int k, bint single) noexcept
 
 
 cdef int some_pairs(const PairCall* call, Py_ssize_t begin, Py_ssize_t end, void* scratch) noexcept nogil:
-    cdef Operand a = call.a, b = call.b, y = call.y
+    cdef Pairs some = call.pairs
     cdef Py_ssize_t first = begin * PIECE, n = min(end * PIECE, call.how.n) - first
-    y.at += first
-    if not a.single:
-        a.at += first
-    if not b.single:
-        b.at += first
-    loops.pair(&a, &b, &y, call.how.product, call.how.is_signed, n)
+    some.y.at += first
+    if not some.a.single:
+        some.a.at += first
+    if not some.b.single:
+        some.b.at += first
+    loops.pair(&some, n)
     return OK
 
 
 cdef int all_pairs(void** at, const Pairing* how) noexcept nogil:
     cdef PairCall call
     call.how = how
-    call.a, call.b, call.y = operand(at, how, 0, how.a_single), operand(at, how, 1, how.b_single), operand(at, how, 2, False)
-    return share(team(at, how.arrays), <Task> some_pairs, &call, (how.n + PIECE - 1) // PIECE, 2 * PIECE)
+    call.pairs.a, call.pairs.b = operand(at, how, 0, how.a_single), operand(at, how, 1, how.b_single)
+    call.pairs.y = operand(at, how, 2, False)
+    call.pairs.product, call.pairs.is_signed, call.pairs.late = how.product, how.is_signed, how.late
+    return share(team(at, how.arrays), <Task> some_pairs, &call, (how.n + PIECE - 1) // PIECE, PIECE // 8)
 
 
-def pair(str name, tuple a, tuple b, tuple y):
+def pair(str name, tuple a, tuple b, tuple y, bint late=False):
     """The sum ("add") or the product ("mul") of bytes, quantised: a step. Each is bytes, a scale and a zero point or None.
 
-    An operand has the shape of the result, or one element; rounding comes after the result's zero point is added.
+    An operand has the shape of the result, or one element; rounding comes after the result's zero point is added, unless that
+    is ``late``.
     """
     cdef Pairing how
     cdef int k
@@ -219,7 +225,39 @@ def pair(str name, tuple a, tuple b, tuple y):
         arrays += [x, scale] if zero is None else [x, scale, zero]
     if not y[0].flags.writeable or y[0].shape != np.broadcast_shapes(a[0].shape, b[0].shape):
         raise ValueError(f"{a[0].shape} and {b[0].shape} do not give {y[0].shape}")
-    how.arrays = len(arrays)
+    how.arrays, how.late = len(arrays), late
     how.n, how.product, how.is_signed = y[0].size, {"add": False, "mul": True}[name], y[0].dtype == np.int8
     how.a_single, how.b_single = a[0].size == 1 != how.n, b[0].size == 1 != how.n
     return bound(<Run> all_pairs, tuple(arrays), &how, sizeof(how))
+
+
+cdef struct Table:
+    Py_ssize_t n
+
+cdef struct TableCall:
+    Py_ssize_t n
+    const uint8_t* x
+    const uint8_t* table
+    uint8_t* y
+
+
+cdef int some_bytes(const TableCall* call, Py_ssize_t begin, Py_ssize_t end, void* scratch) noexcept nogil:
+    cdef Py_ssize_t first = begin * PIECE
+    loops.lookup(call.x + first, call.table, call.y + first, min(end * PIECE, call.n) - first)
+    return OK
+
+
+cdef int all_bytes(void** at, const Table* how) noexcept nogil:
+    cdef TableCall call = TableCall(how.n, <const uint8_t*> at[0], <const uint8_t*> at[1], <uint8_t*> at[2])
+    return share(team(at, 3), <Task> some_bytes, &call, (how.n + PIECE - 1) // PIECE, PIECE // 3)
+
+
+def lookup(x, table, y):
+    """A function of every byte by its table of 256, which bytes without a sign number: a step."""
+    cdef Table how
+    if not {x.dtype, table.dtype, y.dtype} <= {np.dtype(np.uint8), np.dtype(np.int8)} or table.dtype != y.dtype:
+        raise TypeError(f"{x.dtype} by a table of {table.dtype} to {y.dtype}")
+    if x.shape != y.shape or table.shape != (256,) or not y.flags.writeable:
+        raise ValueError(f"{x.shape} by a table of {table.shape} is not {y.shape}")
+    how.n = x.size
+    return bound(<Run> all_bytes, (x, table, y), &how, sizeof(how))

@@ -17,6 +17,7 @@ FAMILIES: tuple[str, ...] = (
     "fused.line",
     "fused.matmul",
     "fused.plain_conv",
+    "fused.quantized",
     "fused.transpose",
     "gather",
     "generate",

@@ -200,6 +200,11 @@ def dequantize(x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None, 
     return Later(fill, x, scale, *(() if zero_point is None else (zero_point,)), out)
 
 
+def distances(x: np.ndarray, scale: np.ndarray, zero_point: np.ndarray | None) -> np.ndarray:
+    """What bytes with one scale stand for, in float."""
+    return (x.astype(np.int32) - (0 if zero_point is None else int(zero_point.reshape(())))).astype(FLOAT) * scale.reshape(())
+
+
 def dynamic(x: Fact) -> list[Any]:
     """The shape rule of DynamicQuantizeLinear."""
     return [shape_of(x), (), ()]

@@ -8,6 +8,7 @@ from .fold import fold
 from .fuse import Pass, fuse
 from .layout import choose_layouts
 from .line import lines
+from .quantized import is_quantized, quantized
 
 LEVELS = (0, 1, 2)
 PASSES: tuple[Pass, ...] = (drop_duplicates, fuse_convolutions, fuse_affine_maps, choose_layouts, lines)  # in this order
@@ -21,5 +22,7 @@ def optimized(graph: Graph, level: int, most: int | None = None, exact: bool = F
     if level > 0:
         graph = clean(graph)
     if level > 1:
+        if is_quantized(graph):  # before constants are folded: weights are still bytes
+            graph = clean(fuse(graph, (quantized,), exact))
         graph = clean(fuse(clean(fold(graph, most)), PASSES, exact))
     return graph

@@ -80,44 +80,47 @@ static void reach(const float *x, ptrdiff_t n, float *least, float *most) {
     }
 }
 
-ALWAYS uint8_t nearest_byte(double v, bool is_signed) {
-    const double whole = 0x1.8p52; /* beyond which a double has no fraction */
-    double least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
-    v = v > least ? v : least;
-    v = v < most ? v : most;
-    return (uint8_t)(int)(v + whole - whole);
-}
-
-ALWAYS void pairs(const Operand *a, const Operand *b, const Operand *y, bool product, bool is_signed, bool a_single, bool b_single,
-                  ptrdiff_t n) {
-    Operand left = *a, right = *b, result = *y;
-    double both = left.scale * right.scale / result.scale;
+/* In float: the factors are of eight bits, and the result is. */
+ALWAYS void pairs(const Pairs *how, bool product, bool is_signed, bool a_single, bool b_single, ptrdiff_t n) {
+    const uint8_t *a = how->a.at, *b = how->b.at;
+    uint8_t *y = how->y.at;
+    const float whole = 0x1.8p23f; /* beyond which a float has no fraction */
+    int a_zero = how->a.zero, b_zero = how->b.zero, late = how->late ? how->y.zero : 0;
+    float early = (float)(how->y.zero - late), least = (float)((is_signed ? -128 : 0) - late), most = least + 255;
+    float left = (float)(how->a.scale / how->y.scale), right = (float)(how->b.scale / how->y.scale);
+    float both = (float)(how->a.scale * how->b.scale / how->y.scale);
     for (ptrdiff_t i = 0; i < n; i++) {
-        int l = byte_at(left.at + (a_single ? 0 : i), is_signed) - left.zero;
-        int r = byte_at(right.at + (b_single ? 0 : i), is_signed) - right.zero;
-        double v = product ? l * r * both : (l * left.scale + r * right.scale) / result.scale;
-        result.at[i] = nearest_byte(v + result.zero, is_signed);
+        int l = byte_at(a + (a_single ? 0 : i), is_signed) - a_zero, r = byte_at(b + (b_single ? 0 : i), is_signed) - b_zero;
+        float v = (product ? (float)(l * r) * both : (float)l * left + (float)r * right) + early;
+        v = v > least ? v : least;
+        v = v < most ? v : most;
+        y[i] = (uint8_t)((int)(v + whole - whole) + late);
     }
 }
 
-ALWAYS void signed_pairs(const Operand *a, const Operand *b, const Operand *y, bool product, bool is_signed, ptrdiff_t n) {
-    if (a->single)
-        pairs(a, b, y, product, is_signed, true, false, n);
-    else if (b->single)
-        pairs(a, b, y, product, is_signed, false, true, n);
+ALWAYS void signed_pairs(const Pairs *how, bool product, bool is_signed, ptrdiff_t n) {
+    if (how->a.single)
+        pairs(how, product, is_signed, true, false, n);
+    else if (how->b.single)
+        pairs(how, product, is_signed, false, true, n);
     else
-        pairs(a, b, y, product, is_signed, false, false, n);
+        pairs(how, product, is_signed, false, false, n);
 }
 
-static void pair(const Operand *a, const Operand *b, const Operand *y, bool product, bool is_signed, ptrdiff_t n) {
-    if (product && is_signed)
-        signed_pairs(a, b, y, true, true, n);
-    else if (product)
-        signed_pairs(a, b, y, true, false, n);
-    else if (is_signed)
-        signed_pairs(a, b, y, false, true, n);
+static void pair(const Pairs *how, ptrdiff_t n) {
+    if (how->product && how->is_signed)
+        signed_pairs(how, true, true, n);
+    else if (how->product)
+        signed_pairs(how, true, false, n);
+    else if (how->is_signed)
+        signed_pairs(how, false, true, n);
     else
-        signed_pairs(a, b, y, false, false, n);
+        signed_pairs(how, false, false, n);
 }
 
-const QuantizeLoops LOOPS(quantize) = {quantise, dequantise, reach, pair};
+static void lookup(const uint8_t *x, const uint8_t *table, uint8_t *y, ptrdiff_t n) {
+    for (ptrdiff_t i = 0; i < n; i++)
+        y[i] = table[x[i]];
+}
+
+const QuantizeLoops LOOPS(quantize) = {quantise, dequantise, reach, pair, lookup};

@@ -14,15 +14,22 @@ typedef struct Operand {
     bool single;
 } Operand;
 
+/* A sum or a product of two; `late`: the result's zero point is added after rounding. */
+typedef struct Pairs {
+    Operand a, b, y;
+    bool product, is_signed, late;
+} Pairs;
+
 typedef struct QuantizeLoops {
     /* n numbers to bytes or back. With `each` every one has a scale and a zero point of its own; zero may be NULL. */
     void (*quantise)(const float *x, const float *scale, const uint8_t *zero, bool each, bool is_signed, uint8_t *y, ptrdiff_t n);
     void (*dequantise)(const uint8_t *x, const float *scale, const uint8_t *zero, bool each, bool is_signed, float *y, ptrdiff_t n);
     /* Makes a range, which has 0 in it, hold n numbers; NaN is none. */
     void (*reach)(const float *x, ptrdiff_t n, float *least, float *most);
-    /* n sums or products of bytes, each operand less its zero point and times its scale, over the result's scale, rounded with
-       the result's zero point in it. Operands that are `single` repeat. */
-    void (*pair)(const Operand *a, const Operand *b, const Operand *y, bool product, bool is_signed, ptrdiff_t n);
+    /* n sums or products of bytes, each operand less its zero point and times its scale, over the result's scale. Operands that
+       are `single` repeat. */
+    void (*pair)(const Pairs *how, ptrdiff_t n);
+    void (*lookup)(const uint8_t *x, const uint8_t *table, uint8_t *y, ptrdiff_t n);
 } QuantizeLoops;
 
 extern const QuantizeLoops quantize_baseline;
