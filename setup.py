@@ -1,7 +1,9 @@
-"""Builds the kernels: every .pyx once, every file of hot loops once per instruction set."""
+"""Builds the kernels: every .pyx once, every file of hot loops once per instruction set; then writes down what onnx says."""
 import os
 import platform
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +26,19 @@ BESIDE = {"threads": ["thread_pool.c"]}  # C by hand that is compiled once
 
 
 class BuildExt(build_ext):
-    """Compiles `hot/NAME.c`, where there is one, for each instruction set beside `NAME.pyx`."""
+    """Compiles `hot/NAME.c`, where there is one, for each instruction set beside `NAME.pyx`; `interp.freeze` ends the build."""
 
     def finalize_options(self):
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
+
+    def run(self):
+        super().run()
+        in_place = self.inplace or self.editable_mode
+        tree = os.path.abspath("." if in_place else self.build_lib)
+        if os.path.exists(os.path.join(tree, "interp", "freeze.py")):
+            words = [sys.executable, "-m", "interp.freeze", "interp", *(["--in-place"] if in_place else [])]
+            subprocess.run(words, cwd=tree, check=True)
 
     def build_extension(self, ext):
         hot = KERNELS / "hot" / (ext.name.rpartition(".")[2] + ".c")

@@ -15,6 +15,9 @@ FIELDS = {"INT": "i", "FLOAT": "f", "STRING": "s", "TENSOR": "t", "GRAPH": "g", 
           "TYPE_PROTO": "tp", "INTS": "ints", "FLOATS": "floats", "STRINGS": "strings", "TENSORS": "tensors",
           "SPARSE_TENSORS": "sparse_tensors", "TYPE_PROTOS": "type_protos"}
 
+KINDS = ("FLOAT", "INT", "STRING", "TENSOR", "GRAPH", "FLOATS", "INTS", "STRINGS", "TENSORS", "GRAPHS", "SPARSE_TENSOR",
+         "SPARSE_TENSORS", "TYPE_PROTO", "TYPE_PROTOS")  # by their numbers, from 1
+
 
 def bind(node: str, schema: Schema, given: dict[str, tuple[Any, Any]], value: Callable[[str, Any, Any], Any]) -> dict[str, Any]:
     """Every attribute of the schema: what the node gives, its default, or None.
@@ -46,12 +49,10 @@ def _listed(names: Iterable[str]) -> str:
 
 def kind_of(proto: Any) -> str | None:
     """An attribute's type; the oldest models do not state it, there its one field tells."""
-    from onnx import AttributeProto
-
     if proto.type:
-        return AttributeProto.AttributeType.Name(proto.type)
-    filled = {f.name for f, _ in proto.ListFields()}
-    return next((kind for kind, field in FIELDS.items() if field in filled), None)
+        return KINDS[proto.type - 1]
+    return next((kind for kind, field in FIELDS.items()
+                 if (getattr(proto, field) if kind.endswith("S") else proto.HasField(field))), None)
 
 
 def plain_value(kind: str, proto: Any, folder: Folder) -> Any:

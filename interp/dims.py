@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import count
 from math import prod
 from typing import Any
@@ -229,6 +228,8 @@ def _shortened(text: str) -> str:
 
 
 def _stand_in(text: str) -> str:
+    from hashlib import blake2b  # which brings OpenSSL
+
     return f"size#{blake2b(text.encode('utf-8', 'surrogatepass'), digest_size=12).hexdigest()}"
 
 

@@ -1,20 +1,22 @@
 """Models read: a path, bytes or a ModelProto becomes a Graph, or a ModelError that says what is wrong with it."""
 from __future__ import annotations
 
-import difflib
 import os
+import sys
 from collections import ChainMap
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
+from . import messages
 from .errors import ModelError, UsageError
 from .functions import local_functions, opsets_of
 from .graph import Graph
 from .reader import Place, Reader
 from .registry import Registry
-from .tensors import Folder
+from .schema import newest_versions
+from .tensors import Folder, mapped
 
+MAPPED = 1 << 23  # bytes from which a file is mapped, not read; one that is mapped must not be written while it is in use
 FOREIGN = {
     b"PK\x03\x04": "a zip archive (a saved PyTorch model is one; export it with torch.onnx.export)",
     b"<": "a page or document of tags, not a model; was it downloaded from the right address?",
@@ -46,17 +48,6 @@ def load(source: Any, registry: Registry, *, trusted: Sequence[str | os.PathLike
     return graph
 
 
-@cache
-def newest_versions() -> dict[str, int]:
-    """The newest version that onnx knows of each domain of the standard."""
-    from onnx import defs
-
-    found: dict[str, int] = {"": defs.onnx_opset_version(), "ai.onnx.ml": defs.onnx_ml_opset_version()}
-    for s in defs.get_all_schemas():
-        found[s.domain] = max(found.get(s.domain, 0), s.since_version)
-    return found
-
-
 def _name(source: Any) -> str:
     return os.fspath(source) if isinstance(source, str | os.PathLike) else "the model"
 
@@ -67,18 +58,19 @@ def parsed(source: Any) -> tuple[Any, str | None]:
         path = os.fspath(source)
         return _parse(_content(path), path, os.path.splitext(path)[1]), os.path.dirname(path) or "."
     if isinstance(source, bytes | bytearray | memoryview):
-        return _parse(bytes(source), "the model", ""), None
-    from onnx import ModelProto
-
-    if isinstance(source, ModelProto):
+        return _parse(source if isinstance(source, bytes) else bytes(source), "the model", ""), None
+    generated = sys.modules.get("onnx.onnx_ml_pb2")  # who gives a ModelProto has imported it
+    if generated and isinstance(source, generated.ModelProto):
         return source, None
     raise UsageError(f"a model is given as a path, bytes or a ModelProto, not as {type(source).__name__}")
 
 
-def _content(path: str) -> bytes:
+def _content(path: str) -> bytes | memoryview:
+    """The bytes of a file; a large one is mapped, so that only what is looked at is read."""
     try:
         with open(path, "rb") as file:
-            return file.read()
+            size = os.fstat(file.fileno()).st_size
+            return file.read() if size < MAPPED else memoryview(mapped(file.fileno(), size))
     except FileNotFoundError:
         raise ModelError(f"{path}: there is no such file{_near(path)}") from None
     except IsADirectoryError:
@@ -92,22 +84,34 @@ def _near(path: str) -> str:
     folder, name = os.path.split(path)
     if not os.path.isdir(folder or "."):
         return f", nor a folder {folder}"
-    near = difflib.get_close_matches(name, os.listdir(folder or "."), 3)
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, os.listdir(folder or "."), 3)
     return f"; did you mean {' or '.join(os.path.join(folder, n) for n in near)}?" if near else ""
 
 
-def _parse(content: bytes, name: str, suffix: str) -> Any:
-    import onnx
-    from onnx import serialization
-
+def _parse(content: bytes | memoryview, name: str, suffix: str) -> Any:
     if not content:
         raise ModelError(f"{name}: is empty")
-    kind = next((what for magic, what in FOREIGN.items() if content.startswith(magic)), None)
-    if kind and (not suffix or serialization.registry.get_format_from_file_extension(suffix) in (None, "protobuf")):
+    head, format = bytes(content[:32]), _format(suffix)
+    kind = next((what for magic, what in FOREIGN.items() if head.startswith(magic)), None)
+    if kind and format == "protobuf":
         raise ModelError(f"{name}: is {kind}")
-    format = serialization.registry.get_format_from_file_extension(suffix) or "protobuf"
     try:
-        return onnx.load_model_from_string(content, format=format)
+        if format == "protobuf":
+            return messages.model(content)
+        import onnx
+
+        return onnx.load_model_from_string(bytes(content), format=format)
     except Exception as e:  # each format's parser raises errors of its own
         reason = str(e).partition("\n")[0]
         raise ModelError(f"{name}: is not an ONNX model, or a damaged one: it cannot be parsed as {format}: {reason}") from e
+
+
+def _format(suffix: str) -> str:
+    """Which form of a model a file's name promises: protobuf, or one of the others that onnx reads."""
+    if suffix in ("", ".onnx", ".pb"):
+        return "protobuf"
+    from onnx import serialization
+
+    return serialization.registry.get_format_from_file_extension(suffix) or "protobuf"

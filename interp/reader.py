@@ -5,7 +5,6 @@ else in the model is renamed, what a function names gets the calling node's name
 """
 from __future__ import annotations
 
-import difflib
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -150,7 +149,9 @@ class Reader:
         try:
             return place.names[raw]
         except KeyError:
-            near = difflib.get_close_matches(text(raw), place.names, 1)
+            from difflib import get_close_matches
+
+            near = get_close_matches(text(raw), place.names, 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ModelError(f"{what}: nothing defines the value {raw!r}{hint}") from None
 

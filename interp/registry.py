@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import inspect
-from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,11 +77,19 @@ def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable
         others: tuple[Op, ...] = ()
         if isinstance(run, Op):
             others, run = (run, *run.others), run.run
-        wants = EXTRAS & set(inspect.signature(run).parameters)
-        counted = shape is not None and "outputs" in inspect.signature(shape).parameters
+        wants = EXTRAS.intersection(names_of(run))
+        counted = shape is not None and "outputs" in names_of(shape)
         return Op(name, since, through, run, shape, domain, types, view, inplace, known, joins, wants, counted,
                   refers, signature, others)
     return declare
+
+
+def names_of(function: Callable) -> Iterable[str]:
+    """The names of a function's parameters, without a signature where there is a quicker way."""
+    code = getattr(function, "__code__", None)
+    if code is None or hasattr(function, "__wrapped__"):
+        return inspect.signature(function).parameters
+    return code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
 
 
 def ops_of(module: Any) -> Iterator[Op]:
@@ -92,28 +99,45 @@ def ops_of(module: Any) -> Iterator[Op]:
             yield made
 
 
-class Registry:
-    """Operators by domain and name; one made over another falls back to it, so that a layer can replace or add."""
+class Layer(dict[tuple[str, str], list[Op]]):
+    """Operators by domain and name."""
 
-    def __init__(self, *below: Registry):
-        self._ops: ChainMap[tuple[str, str], list[Op]] = ChainMap({}, *(m for r in below for m in r._ops.maps))
+    def at(self, domain: str, name: str) -> Sequence[Op]:
+        """The operators of one name."""
+        return self.get((domain, name), ())
 
-    def add(self, *ops: Op) -> Registry:
-        """Register operators in this layer; ranges of one operator may not overlap."""
+    def names(self) -> Iterable[tuple[str, str]]:
+        """Domain and name of every operator."""
+        return list(self)
+
+    def put(self, ops: Iterable[Op]) -> None:
+        """Add operators; ranges of one operator may not overlap."""
         for made in (replace(each, others=()) for o in ops for each in (o, *o.others)):
-            own = self._ops.maps[0].setdefault((made.domain, made.name), [])
+            own = self.setdefault((made.domain, made.name), [])
             for old in own:
                 if made.serves(old.since) or old.serves(made.since):
                     raise ValueError(f"{made.name} {made.range} overlaps {old.range}, declared before")
             own.append(made)
+
+
+class Registry:
+    """Operators by domain and name; one made over another falls back to it, so that a layer can replace or add."""
+
+    def __init__(self, *below: Registry, own: Layer | None = None):
+        self._layers: list[Layer] = [Layer() if own is None else own, *(layer for r in below for layer in r._layers)]
+
+    def add(self, *ops: Op) -> Registry:
+        """Register operators in this layer; ranges of one operator may not overlap."""
+        self._layers[0].put(ops)
         return self
 
     def __iter__(self) -> Iterator[Op]:
-        return (o for key in sorted(self._ops) for o in self._visible(*key))
+        names = {key for layer in self._layers for key in layer.names()}
+        return (o for key in sorted(names) for o in self._visible(*key))
 
-    def _visible(self, domain: str, name: str) -> Iterable[Op]:
+    def _visible(self, domain: str, name: str) -> list[Op]:
         """Operators of every layer, the uppermost first."""
-        return [o for layer in self._ops.maps for o in layer.get((domain, name), ())]
+        return [o for layer in self._layers for o in layer.at(domain, name)]
 
     def find(self, schema: Schema) -> Op:
         """The operator for one version of a schema; past its newest range also where versions since only widened types."""

@@ -1,12 +1,13 @@
 """ONNX operator schemas, as this package reads them."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+import marshal
+from dataclasses import astuple, dataclass, field, fields
 from functools import cache
 from typing import Any
 
 from .errors import UnsupportedOperator
+from .frozen import of_onnx
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Schema:
     types: dict[str, frozenset[str]] = field(hash=False)
     deprecated: bool = False
     least: int = 0  # how many inputs a node has at the least
-    doc: str = ""
+    prose: str = ""  # a digest of what the standard says in words
     random: bool = False  # whether the standard calls it non-deterministic: such nodes are never folded
     kinds: dict[str, str] = field(default_factory=dict, hash=False)  # attribute: INT, FLOATS, GRAPH …
 
@@ -58,7 +59,7 @@ class Schema:
 
     def only_widens(self, older: Schema) -> bool:
         """Whether every call of ``older`` means the same in this version: only its types may have widened, its prose stays."""
-        return (self.doc == older.doc and self.inputs == older.inputs and self.outputs == older.outputs
+        return (self.prose == older.prose and self.inputs == older.inputs and self.outputs == older.outputs
                 and self.defaults == older.defaults and self.required == older.required and self.kinds == older.kinds
                 and all(self.types.get(k, frozenset()) >= v for k, v in older.types.items()))
 
@@ -89,45 +90,88 @@ def plain(value: Any) -> Any:
     return tuple(map(plain, value)) if isinstance(value, list | tuple) else value
 
 
-@cache
 def schema(name: str, opset: int, domain: str = "") -> Schema:
     """The schema in force for an operator at an opset."""
-    from onnx import defs
-
-    try:
-        return _read(defs.get_schema(name, opset, domain))
-    except defs.SchemaError:
-        raise UnsupportedOperator(_unknown(name, opset, domain)) from None
+    since = max((s for s in _history().get((domain, name), ()) if s <= opset), default=None)
+    if since is None:
+        raise UnsupportedOperator(_unknown(name, opset, domain))
+    return _version(domain, name, since)
 
 
 @cache
 def versions(name: str, domain: str = "") -> tuple[Schema, ...]:
     """Every version of an operator, oldest first; empty where the standard has no such operator."""
-    return tuple(_history().get((domain, name), ()))
+    return tuple(_version(domain, name, since) for since in _history().get((domain, name), ()))
 
 
 @cache
-def _history() -> dict[tuple[str, str], list[Schema]]:
-    from onnx import defs
+def newest_versions() -> dict[str, int]:
+    """The newest version that onnx knows of each domain of the standard."""
+    kept = of_onnx()
+    return kept["newest"] if kept is not None else newest()
 
-    found: dict[tuple[str, str], list[Schema]] = {}
-    for s in sorted(defs.get_all_schemas_with_history(), key=lambda s: s.since_version):
-        found.setdefault((s.domain, s.name), []).append(_read(s))
-    return found
+
+@cache
+def _history() -> dict[tuple[str, str], dict[int, Any]]:
+    """Every version of every operator, oldest first, as it was written down or as onnx has it."""
+    kept = of_onnx()
+    return kept["schemas"] if kept is not None else history()
+
+
+@cache
+def _version(domain: str, name: str, since: int) -> Schema:
+    kept = _history()[domain, name][since]
+    return thawed(kept) if isinstance(kept, bytes) else read(kept)
+
+
+def thawed(kept: bytes) -> Schema:
+    """A schema that was written down."""
+    inputs, outputs, *others = marshal.loads(kept)
+    return Schema(*others[:3], *(tuple(Parameter(*p) for p in formal) for formal in (inputs, outputs)), *others[3:])
+
+
+def written(given: Schema) -> bytes:
+    """A schema as it is written down."""
+    values = [getattr(given, f.name) for f in fields(given) if f.name not in ("inputs", "outputs")]
+    return marshal.dumps([*(tuple(map(astuple, formal)) for formal in (given.inputs, given.outputs)), *values])
 
 
 def _unknown(name: str, opset: int, domain: str) -> str:
-    since = [s.since for s in versions(name, domain)]
+    since = list(_history().get((domain, name), ()))
     where = f"in domain {domain}" if domain else "in ONNX"
     if since:
         return f"{name} came with version {since[0]} of its domain, the model imports {opset}"
+    from difflib import get_close_matches
+
     near = get_close_matches(name, [n for d, n in _history() if d == domain], 1)
     hint = f"did you mean {near[0]}?" if near else "add one with --kernels FILE.py or registry.add(op(...))"
     return f"there is no operator {name} {where}; {hint}"
 
 
-@cache
-def _read(s: Any) -> Schema:
+def history() -> dict[tuple[str, str], dict[int, Any]]:
+    """Every version of every operator in onnx, oldest first."""
+    from onnx import defs
+
+    found: dict[tuple[str, str], dict[int, Any]] = {}
+    for s in sorted(defs.get_all_schemas_with_history(), key=lambda s: s.since_version):
+        found.setdefault((s.domain, s.name), {})[s.since_version] = s
+    return found
+
+
+def newest() -> dict[str, int]:
+    """The newest version of each domain that onnx knows."""
+    from onnx import defs
+
+    found: dict[str, int] = {"": defs.onnx_opset_version(), "ai.onnx.ml": defs.onnx_ml_opset_version()}
+    for s in defs.get_all_schemas():
+        found[s.domain] = max(found.get(s.domain, 0), s.since_version)
+    return found
+
+
+def read(s: Any) -> Schema:
+    """What one of onnx's schemas says."""
+    from hashlib import sha256
+
     from onnx import defs, helper
 
     option = defs.OpSchema.FormalParameterOption
@@ -142,5 +186,6 @@ def _read(s: Any) -> Schema:
          for k, a in s.attributes.items()},
         frozenset(k for k, a in s.attributes.items() if a.required),
         {c.type_param_str: frozenset(c.allowed_type_strs) for c in s.type_constraints},
-        s.deprecated, s.min_input, " ".join(s.doc.split()), s.node_determinism == defs.OpSchema.NodeDeterminism.NonDeterministic,
+        s.deprecated, s.min_input, sha256(" ".join(s.doc.split()).encode()).hexdigest()[:16],
+        s.node_determinism == defs.OpSchema.NodeDeterminism.NonDeterministic,
         {k: a.type.name for k, a in s.attributes.items()})

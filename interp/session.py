@@ -1,7 +1,6 @@
 """Running models: a Session keeps a program per input signature, checks what is fed, and tells observers."""
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -191,8 +190,10 @@ def several(names: Any) -> list[str]:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """What may have been meant by a name that is not known."""
+    from difflib import get_close_matches
+
     alike = {k.casefold(): k for k in known}
-    near = difflib.get_close_matches(str(name).casefold(), alike, 1)
+    near = get_close_matches(str(name).casefold(), alike, 1)
     return f"; did you mean {alike[near[0]]}?" if near else ""
 
 

@@ -108,10 +108,15 @@ def _map(folder: str, path: str, what: str, links: bool) -> np.ndarray:
         if facts.st_size <= SMALL_FILE:
             with open(file, "rb", closefd=False) as opened:
                 return np.frombuffer(opened.read(facts.st_size), np.uint8)
-        descriptor: dict[str, Any] = {} if sys.version_info < (3, 13) else {"trackfd": False}
-        return np.frombuffer(mmap(file, facts.st_size, access=ACCESS_READ, **descriptor), np.uint8)
+        return np.frombuffer(mapped(file, facts.st_size), np.uint8)
     finally:
         os.close(file)
+
+
+def mapped(file: int, size: int) -> mmap:
+    """The bytes of an open file, which stay where they are until someone looks at them."""
+    descriptor: dict[str, Any] = {} if sys.version_info < (3, 13) else {"trackfd": False}
+    return mmap(file, size, access=ACCESS_READ, **descriptor)
 
 
 def array(tensor: Any, folder: Folder) -> np.ndarray:
@@ -170,8 +175,8 @@ def _data(tensor: Any, element: str, count: int, folder: Folder, what: str) -> n
     if len(values) != due:
         raise ModelError(f"{what}: has {len(values)} values in {name}, its shape and type need {due}")
     if name in ("float_data", "double_data"):
-        return np.array(values, "f4" if name == "float_data" else "f8").view(np.uint8)
-    wide = np.array(values, {"int32_data": "i4", "int64_data": "i8", "uint64_data": "u8"}[name])
+        return np.asarray(values, "f4" if name == "float_data" else "f8").view(np.uint8)
+    wide = np.asarray(values, {"int32_data": "i4", "int64_data": "i8", "uint64_data": "u8"}[name])
     if bits == 6:
         return np.packbits(np.unpackbits(wide.astype("u1")[:, None], axis=1, bitorder="little")[:, :6], bitorder="little")
     return wide.astype(f"u{max(bits // 8, 1)}").view(np.uint8)

@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import onnx  # noqa: F401 - loading needs it, and should not be charged with importing it
 
 import interp
 from interp.cli import checks, report, show

@@ -1,7 +1,5 @@
-"""Operators, a file a family; `standard` has them all."""
-from importlib import import_module
-
-from ..registry import Registry, ops_of
+"""Operators, a file a family; `standard` has them all, and imports a family when one of its operators is asked for."""
+from .families import Families, Registry
 
 FAMILIES: tuple[str, ...] = (
     "activation",
@@ -66,6 +64,4 @@ FAMILIES: tuple[str, ...] = (
     "view",
 )
 
-standard = Registry()
-for family in FAMILIES:
-    standard.add(*ops_of(import_module(f".{family}", __name__)))
+standard = Registry(own=Families(__name__, FAMILIES))
