@@ -72,10 +72,10 @@ def way_of(shape, group, input_is_blocked, out, stride, dilation, exact=False):
     """The fastest way, as measured, for weights of this shape and a result of these two sizes; an exact one is not Winograd's."""
     if depthwise(shape, group):
         return DEPTHWISE
-    inner, outer, rows = shape[1], shape[0] // group, min(out)
-    if exact or not input_is_blocked or shape[2:] != (3, 3) or {*stride, *dilation} != {1} or inner < 32 or outer < 64:
+    if exact or not input_is_blocked or shape[2:] != (3, 3) or {*stride, *dilation} != {1}:
         return DIRECT
-    return WINOGRAD if rows >= 24 or rows >= 12 and inner >= 96 else DIRECT
+    # Its weights are four times as many: below 12 rows fetching them takes as long as the products that it saves.
+    return WINOGRAD if min(shape[1], shape[0] // group) >= 16 and min(out) >= 12 else DIRECT
 
 
 @dataclass(frozen=True)
