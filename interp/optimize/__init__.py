@@ -9,9 +9,11 @@ from .fuse import Pass, fuse
 from .layout import choose_layouts
 from .line import lines
 from .quantized import is_quantized, quantized
+from .transpose import fuse_transposed_convolutions
 
 LEVELS = (0, 1, 2)
-PASSES: tuple[Pass, ...] = (drop_duplicates, fuse_convolutions, fuse_affine_maps, choose_layouts, lines)  # in this order
+PASSES: tuple[Pass, ...] = (drop_duplicates, fuse_convolutions, fuse_transposed_convolutions, fuse_affine_maps, choose_layouts,
+                            lines)  # in this order
 
 
 def optimized(graph: Graph, level: int, most: int | None = None, exact: bool = False) -> Graph:

@@ -12,6 +12,7 @@ import numpy as np
 from ..graph import Node
 from ..kernels.blocked import takes
 from ..ops.fused.blocked import OCTET
+from .activation import activation_of
 from .line import is_line
 from .rewrite import Rewriter
 
@@ -33,9 +34,10 @@ class Layout:
         self.at = at
         self.blocked: dict[str, str] = {}
         self.unmade: set[str] = set()  # plain values that so far exist as blocked ones only
+        self.taken: list[Node] = []  # nodes behind the one at hand that its blocked form takes up
         self.ways: dict[str, Callable[[Node], Node | None]] = {
             "Conv": self.convolution, "FusedConv": self.convolution, "Concat": self.concatenation, "LRN": self.response,
-            "Scale": self.scale,
+            "Scale": self.scale, "ConvTranspose": self.transposed,
             "Resize": self.resize, **dict.fromkeys(UNARY, self.unary), **dict.fromkeys(BINARY, self.binary),
             **dict.fromkeys(POOLS, self.pool)}
 
@@ -47,9 +49,12 @@ class Layout:
             if made is None:
                 self.unblock(node)
                 continue
-            self.blocked[node.outputs[0]] = made.outputs[0]
-            self.unmade.add(node.outputs[0])
-            at.replace([node], [made])
+            gone, self.taken = [node, *self.taken], []
+            output = gone[-1].outputs[0]
+            if made.outputs[0] != output:
+                self.blocked[output] = made.outputs[0]
+                self.unmade.add(output)
+            at.replace(gone, [made])
         last = [self.plain(o) for o in sorted(self.unmade & at.outputs)]
         at.append(last)
 
@@ -81,10 +86,27 @@ class Layout:
     def as_blocked(self, value: str, node: Node) -> str:
         """The blocked form of what a node reads."""
         if value not in self.blocked:
-            made = self.at.make("Block", [value], like=node)
+            source, groups = self.shuffled(value) or (value, 1)
+            made = self.at.make("Block", [source], like=node, groups=groups)
             self.at.insert(made, node)
             self.blocked[value] = made.outputs[0]
         return self.blocked[value]
+
+    def shuffled(self, value: str) -> tuple[str, int] | None:
+        """The plain value whose channels, in so many groups, are shuffled to this one, the first of each group first."""
+        at, last = self.at, self.at.maker(value, "Reshape")
+        swap = at.maker(last.inputs[0], "Transpose") if last is not None else None
+        first = at.maker(swap.inputs[0], "Reshape") if swap is not None else None
+        if first is None or swap is None or tuple(swap.attributes["perm"] or ()) != (0, 2, 1, 3, 4):
+            return None
+        source = first.inputs[0]
+        shape, split, whole = (at.shape(v) for v in (source, first.outputs[0], value))
+        if shape is None or split is None or shape != whole or len(shape) != 4 or source in self.unmade:
+            return None
+        groups, each = split[1:3]
+        if not isinstance(groups, int) or not isinstance(each, int) or split != (shape[0], groups, each, *shape[2:]):
+            return None
+        return (source, groups) if groups * each == shape[1] else None
 
     # What each operator becomes, or None where it stays as it is
 
@@ -100,6 +122,24 @@ class Layout:
             return None
         inputs = [x if direct else self.as_blocked(x, node), w, bias, self.as_blocked(residual, node) if residual else ""]
         return self.at.make("BlockedConv", inputs, like=node, **node.attributes, exact=int(self.at.exact))
+
+    def transposed(self, node: Node) -> Node | None:
+        """A transposed convolution whose kernel is as large as its stride, with the activation after it."""
+        given, (x, w, *bias), at = node.attributes, node.inputs, self.at
+        weights = at.constant(w)
+        if weights is None or self.channels(x) is None or weights.shape[2:] != tuple(given["strides"] or ()):
+            return None
+        if given["auto_pad"] not in ("NOTSET", "VALID") or given["group"] != 1 or given["output_shape"]:
+            return None
+        if any(given["pads"] or ()) or any(given["output_padding"] or ()) or any(d != 1 for d in given["dilations"] or ()):
+            return None
+        after, output = at.sole(node.outputs[0]), node.outputs[0]
+        activation = activation_of(after, at)
+        if after is not None and activation is not None:
+            self.taken, output = [after], after.outputs[0]
+        plain = weights.shape[1] < LEAST
+        return at.make("BlockedConvTranspose", [self.as_blocked(x, node), w, *bias], [output] if plain else None, like=node,
+                       to_plain=int(plain), **(activation.attributes if activation is not None else {}))
 
     def unary(self, node: Node) -> Node | None:
         if node.inputs[0] not in self.blocked or any(i in self.blocked for i in node.inputs[1:]):
