@@ -1,4 +1,4 @@
-"""Recurrent layers of well-known models as one-node models, timed against onnxruntime.
+"""Recurrent layers of well-known models as one-node models, and taggers of words, timed against onnxruntime.
 
 Run as ``python benchmarks/recurrent_models.py [NAME ...] [--threads N] [--rounds N]``. A row a layer: the least milliseconds
 of each engine, and onnxruntime's divided by ours.
@@ -49,6 +49,25 @@ LAYERS = {
 }
 
 
+@dataclass(frozen=True)
+class Tagger:
+    """Words by number: an embedding, two layers of LSTMs both ways, a distribution over tags for each word."""
+
+    steps: int
+    batch: int
+    hidden: int
+    words: int = 5000
+    embedded: int = 128
+    tags: int = 50
+
+    @property
+    def title(self) -> str:
+        return f"tagger, 2 x {self.hidden} both ways, {self.steps} words x {self.batch}"
+
+
+TAGGERS = {"tagger": Tagger(40, 1, 128), "tagger-8": Tagger(40, 8, 128), "wide": Tagger(40, 1, 256), "wide-8": Tagger(40, 8, 256)}
+
+
 def model(layer: Layer) -> ModelProto:
     """The layer alone; initial states are inputs, as in models that are fed piece by piece."""
     rng, g, d = np.random.default_rng(0), GATES[layer.cell], 1 + layer.both
@@ -64,26 +83,53 @@ def model(layer: Layer) -> ModelProto:
                              opset_imports=[helper.make_opsetid("", 14)])
 
 
+def tagger(model: Tagger) -> ModelProto:
+    """The nodes that an exporter writes, on words of (steps, batch)."""
+    rng, h = np.random.default_rng(0), model.hidden
+    sizes = {"e": (model.words, model.embedded), "out": (2 * h, model.tags), "bias": (model.tags,)}
+    for k, inputs in enumerate((model.embedded, 2 * h)):
+        sizes |= {f"w{k}": (2, 4 * h, inputs), f"r{k}": (2, 4 * h, h), f"b{k}": (2, 8 * h)}
+    constants = [numpy_helper.from_array((rng.standard_normal(s) / np.sqrt(h)).astype(np.float32), k) for k, s in sizes.items()]
+    constants.append(numpy_helper.from_array(np.array([0, 0, -1]), "merged"))
+    nodes = [helper.make_node("Gather", ["e", "x"], ["y0"])]
+    for k in range(2):
+        nodes += [helper.make_node("LSTM", [f"y{k}", f"w{k}", f"r{k}", f"b{k}"], [f"l{k}"], hidden_size=h,
+                                   direction="bidirectional"),
+                  helper.make_node("Transpose", [f"l{k}"], [f"t{k}"], perm=[0, 2, 1, 3]),
+                  helper.make_node("Reshape", [f"t{k}", "merged"], [f"y{k + 1}"])]
+    nodes += [helper.make_node("MatMul", ["y2", "out"], ["m"]), helper.make_node("Add", ["m", "bias"], ["a"]),
+              helper.make_node("Softmax", ["a"], ["tags"], axis=-1)]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.INT64, (model.steps, model.batch))]
+    outputs = [helper.make_tensor_value_info("tags", TensorProto.FLOAT, None)]
+    return helper.make_model(helper.make_graph(nodes, "tagger", inputs, outputs, constants), ir_version=10,
+                             opset_imports=[helper.make_opsetid("", 14)])
+
+
 def fed(layer: Layer) -> dict[str, np.ndarray]:
     rng, state = np.random.default_rng(1), (1 + layer.both, layer.batch, layer.hidden)
     shapes = {"x": (layer.steps, layer.batch, layer.inputs), "h": state} | ({"c": state} if layer.cell == "LSTM" else {})
     return {k: (rng.standard_normal(s) / 2).astype(np.float32) for k, s in shapes.items()}
 
 
+def words(model: Tagger) -> dict[str, np.ndarray]:
+    return {"x": np.random.default_rng(1).integers(0, model.words, (model.steps, model.batch))}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("layers", nargs="*", default=list(LAYERS), help=", ".join(LAYERS))
+    parser.add_argument("layers", nargs="*", default=[*LAYERS, *TAGGERS], help=", ".join([*LAYERS, *TAGGERS]))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     print(f"{str(asked.threads) + ' thread(s)':48}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
     with tempfile.TemporaryDirectory() as folder:
         for name in asked.layers:
-            layer, path = LAYERS[name], Path(folder) / f"{name}.onnx"
-            path.write_bytes(model(layer).SerializeToString())
-            found = compare(path, [fed(layer)], asked.threads, rounds=asked.rounds, seconds=0.15)
+            path, made = Path(folder) / f"{name}.onnx", LAYERS.get(name) or TAGGERS[name]
+            path.write_bytes((model(made) if isinstance(made, Layer) else tagger(made)).SerializeToString())
+            feeds = fed(made) if isinstance(made, Layer) else words(made)
+            found = compare(path, [feeds], asked.threads, rounds=asked.rounds, seconds=0.15)
             theirs, ours = (1000 * found[e][1] for e in ENGINES)
-            print(f"{layer.title:48}{theirs:13.4f}{ours:9.4f}{theirs / ours:7.2f}", flush=True)
+            print(f"{made.title:48}{theirs:13.4f}{ours:9.4f}{theirs / ours:7.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ FAMILIES: tuple[str, ...] = (
     "fused.matmul",
     "fused.plain_conv",
     "fused.quantized",
+    "fused.table",
     "fused.transpose",
     "gather",
     "generate",

@@ -9,11 +9,12 @@ from .fuse import Pass, fuse
 from .layout import choose_layouts
 from .line import lines
 from .quantized import is_quantized, quantized
+from .table import one_hot_products
 from .transpose import fuse_transposed_convolutions
 
 LEVELS = (0, 1, 2)
-PASSES: tuple[Pass, ...] = (drop_duplicates, fuse_convolutions, fuse_transposed_convolutions, fuse_affine_maps, choose_layouts,
-                            lines)  # in this order
+PASSES: tuple[Pass, ...] = (  # in this order
+    drop_duplicates, one_hot_products, fuse_convolutions, fuse_transposed_convolutions, fuse_affine_maps, choose_layouts, lines)
 
 
 def optimized(graph: Graph, level: int, most: int | None = None, exact: bool = False) -> Graph:
