@@ -11,6 +11,7 @@ from .dims import Dim, Fact, Size
 from .errors import InterpError, RunError
 from .graph import Node
 from .infer import Scope, label, output_facts
+from .kernels.program import Cell
 from .kernels.step import KernelFailed
 from .types import DTYPE, type_of
 
@@ -59,6 +60,8 @@ def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Co
     if most is not None and sum(map(bytes_of, facts)) > most:
         raise ValueError(f"the result would take more than {most} bytes")
     given = extras(node, constant)
+    if node.op.cells:
+        return in_cells(node, facts, arrays, {**attributes, **given}, threads)
     if "out" not in node.op.wants:
         made = [apart(m, arrays) for m in results(node.op.run(*arrays, **attributes, **given), len(node.outputs))]
         shape = numbers(facts[0].shape)
@@ -69,6 +72,28 @@ def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Co
     if outs is not None:
         return outs
     return [apart(m, arrays) for m in results(made, len(node.outputs))]
+
+
+def in_cells(node: Node, facts: Sequence[Fact], arrays: Arrays, settings: dict[str, Any], threads: int) -> list[Any]:
+    """Call a function whose inputs and results stand in Cells, where they are no plain arrays."""
+    plain = [isinstance(a, np.ndarray) and a.dtype.kind not in "OUS" for a in arrays]
+    given = [np.asarray(a, order="C") if p else None if a is None else cell(a) for p, a in zip(plain, arrays, strict=True)]
+    outs = [room(f) if name else None for name, f in zip(node.outputs, facts, strict=True)]
+    node.op.run(*given, **settings, out=outs if node.schema.several else outs[0])(threads)
+    return [o.value if isinstance(o, Cell) else o for o in outs]
+
+
+def cell(value: Any) -> Cell:
+    """A Cell with a value."""
+    made = Cell()
+    made.value = value
+    return made
+
+
+def room(fact: Fact) -> Any:
+    """Where a result goes: a buffer, or a Cell where none can hold it."""
+    shape, dtype = numbers(fact.shape), DTYPE.get(fact.type)
+    return cell(None) if shape is None or dtype is None or dtype.hasobject else np.empty(shape, dtype)
 
 
 def settled(node: Node, attributes: dict[str, Any], constant: Constant) -> Callable[[Arrays], list[Any]]:

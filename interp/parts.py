@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -127,16 +127,15 @@ class Model:
     def _cut(self) -> bool:
         """Part the nodes, where anything parts them: what needs the data, or follows where not even ranks are known."""
         stretch: list[Node] = []
-        facts = self.scope.facts
-        for k, node in enumerate(self.graph.nodes):
-            if any(rankless(facts[i]) for i in node.inputs if i):
+        for k, (node, place) in enumerate(places(self.graph.nodes, self.scope.facts)):
+            if place != "within":
                 self._add(stretch, stretched)
+                stretch = []
+            if place == "rest":
                 self._add(self.graph.nodes[k:], Body)
                 return True
-            if needs_data(node, facts):
-                self._add(stretch, stretched)
+            if place == "alone":
                 self.parts.append(Unbound(node, bodies_at(self.scope, node, self.settings), self.settings))
-                stretch = []
             else:
                 stretch.append(node)
         if self.parts:
@@ -196,7 +195,7 @@ def stretched(graph: Graph, given: Sequence[Fact], settings: Settings) -> Bound 
     local = localised(given)[0]
     scope = Scope(graph)
     scope.infer(local)
-    follows = not any(needs_data(n, scope.facts) or any(rankless(scope.facts[i]) for i in n.inputs if i) for n in graph.nodes)
+    follows = all(place == "within" for _, place in places(graph.nodes, scope.facts))
     return Bound(graph, given, settings) if follows else Model(graph, local, settings)
 
 
@@ -313,12 +312,45 @@ def rankless(fact: Fact) -> bool:
     return fact.shape is None and (fact.type.startswith("tensor") or fact.type == "?")
 
 
+def places(nodes: Sequence[Node], facts: dict[str, Fact]) -> Iterator[tuple[Node, str]]:
+    """Where each node runs: "within" the stretch of those before it, "after" it in one of its own, "alone", or with all the
+    "rest", because not even ranks are known.
+
+    Sizes of strings need not be known to bind them; what has such a size and is no string comes after them.
+    """
+    loose: frozenset[str] = frozenset()
+    for node in nodes:
+        if any(rankless(facts[i]) for i in node.inputs if i):
+            yield node, "rest"
+            return
+        made = [facts[o] for o in node.outputs if o]
+        if needs_data(node, facts):
+            loose = frozenset()
+            yield node, "alone"
+            continue
+        if loose and loose & numbered_by(f for f in made if f.type != "tensor(string)"):
+            loose = frozenset()
+            yield node, "after"
+        else:
+            yield node, "within"
+        loose |= free_sizes([f for f in made if f.type == "tensor(string)"]) - sizes_of(node, facts)
+
+
+def sizes_of(node: Node, facts: dict[str, Fact]) -> frozenset[str]:
+    """The names that the shapes and values of a node's inputs depend on."""
+    return numbered_by(facts[i] for i in node.inputs if i)
+
+
+def numbered_by(facts: Iterable[Fact]) -> frozenset[str]:
+    """The names that shapes and values depend on."""
+    given = list(facts)
+    return free_sizes(given).union(*(d.names for f in given for d in symbolic(f)))
+
+
 def needs_data(node: Node, facts: dict[str, Fact]) -> bool:
     """Whether a node cannot be bound before its inputs are there: a size or a needed value does not follow from shapes."""
-    given = [facts[i] for i in node.inputs if i]
-    settled = free_sizes(given).union(*(d.names for f in given for d in symbolic(f)))
-    made = [facts[o] for o in node.outputs if o]
-    if any(rankless(f) or not names(f.shape or ()) <= settled for f in made):
+    settled, made = sizes_of(node, facts), [facts[o] for o in node.outputs if o]
+    if any(rankless(f) or f.type != "tensor(string)" and not names(f.shape or ()) <= settled for f in made):
         return True
     formal = node.schema.inputs
     return any(i and p.name in node.op.known and facts[i].value is None for p, i in zip(formal, node.inputs, strict=False))

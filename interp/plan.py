@@ -17,6 +17,7 @@ from .infer import Scope, label
 from .joining import fill, parts_of, region
 from .kernels.program import Cancel, Cell, Program
 from .kernels.step import Later, Step, copied
+from .kernels.strings import viewed
 from .types import DTYPE
 
 OBJECT = np.dtype(object)
@@ -165,6 +166,8 @@ class Plan:
         """From arrays and ``out`` to a step: the function's own, or its call put off."""
         attributes = {**node.attributes, **bodies}
         if any(v in self.cells for v in [*node.inputs, *node.outputs]):
+            if self._is_known(node) and (node.op.cells or self._viewed(node) is not None):
+                return self._bound_to_cells(node, attributes)
             if self._is_settled(node):
                 return partial(put_off, settled(node, attributes, self.settings.constant))
             return partial(put_off, partial(call, node, attributes=attributes, constant=self.settings.constant))
@@ -174,12 +177,36 @@ class Plan:
         several = node.schema.several
         return lambda arrays, outs: node.op.run(*arrays, **attributes, **given, out=outs if several else outs[0])
 
+    def _bound_to_cells(self, node: Node, attributes: dict[str, Any]) -> Callable[..., Any]:
+        """A maker of steps that read and fill cells without a look at types and attributes in a run."""
+        shape = self._viewed(node)
+        if shape is not None:
+            return lambda arrays, outs: viewed(arrays[0], shape, outs[0])
+        given, several = extras(node, self.settings.constant), node.schema.several
+        return lambda arrays, outs: node.op.run(*arrays, **attributes, **given, out=outs if several else outs[0])
+
+    def _viewed(self, node: Node) -> tuple[int, ...] | None:
+        """The shape of a view of strings, with -1 for one size that only a run tells, () for one that stays; else None."""
+        if node.op.view is None or node.bodies or not node.outputs[0]:
+            return None
+        before, after = (self.facts[v] for v in (node.inputs[node.op.view], node.outputs[0]))
+        if before.type != "tensor(string)" or before.shape is None or after.shape is None:
+            return None
+        if before.shape == after.shape:
+            return ()
+        sizes = tuple(-1 if isinstance(d, Dim) else d for d in after.shape)
+        return None if sizes.count(-1) > 1 or 0 in sizes or not sizes else sizes
+
+    def _is_known(self, node: Node) -> bool:
+        """Whether inference has seen the types of a node's values: arrays, strings and maps."""
+        kinds = [self.facts[v].type for v in [*node.inputs, *node.outputs] if v]
+        return (not node.bodies and "" not in node.inputs
+                and all(k in DTYPE or k.removeprefix("seq(").startswith("map(") and "?" not in k for k in kinds))
+
     def _is_settled(self, node: Node) -> bool:
         """Whether strings and maps are all that keeps a node from being bound: then inference has seen its types."""
-        kinds = [self.facts[v].type for v in [*node.inputs, *node.outputs] if v]
         to_buffers = "out" in node.op.wants and not any(self.facts[v].type == "tensor(string)" for v in node.outputs if v)
-        return (not node.bodies and node.op.view is None and not to_buffers and "" not in node.inputs
-                and all(k in DTYPE or k.removeprefix("seq(").startswith("map(") and "?" not in k for k in kinds))
+        return node.op.view is None and not to_buffers and not node.op.cells and self._is_known(node)
 
     def sizes(self, shapes: Sequence[tuple[int, ...] | None]) -> dict[str, int] | str:
         """The numbers of the named sizes, given the shapes of the inputs; or what contradicts the facts."""

@@ -35,6 +35,7 @@ class Op:
     wants: frozenset[str] = frozenset()
     counted: bool = False  # whether the shape rule asks how many outputs the node has
     refers: tuple[str, ...] = ()  # attributes that name values of the graph
+    cells: bool = False  # whether strings, maps and sequences come and go in Cells, so that a step can be bound to them
     signature: str = ""  # the parameters of an operator that the standard does not have
     others: tuple[Op, ...] = ()
 
@@ -60,7 +61,7 @@ class Op:
 
 def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable | None = None, domain: str = "",
        types: Any = None, view: int | None = None, inplace: tuple[int, ...] = (), known: tuple[str, ...] = (),
-       joins: str = "", refers: tuple[str, ...] = (), signature: str = "") -> Callable[[Callable], Op]:
+       joins: str = "", refers: tuple[str, ...] = (), cells: bool = False, signature: str = "") -> Callable[[Callable], Op]:
     """Declare the function below as an operator, for the schema versions ``since`` to ``through``.
 
     ``shape(*facts, **attributes)`` returns the outputs' shapes, a list of tuples (or of Facts, where the type does not follow
@@ -68,9 +69,9 @@ def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable
     ``types`` are the element types that the function can do, of the first type constraint or by constraint; ``view=i``
     says that the output is the storage of input i, ``inplace=(i,)`` that it may overwrite it; ``known`` names the inputs
     whose values are needed to bind, ``joins`` the attribute with the axis along which all inputs come one after the other,
-    ``refers`` attributes that name values of the graph. An operator that the standard does not have may
-    say more of its parameters than the function does by a ``signature``, "x: T, scale?: F -> y: T"
-    (`interp.schema.parameters_of`).
+    ``refers`` attributes that name values of the graph, ``cells`` says that what is no plain array comes, and goes to
+    ``out``, in Cells. An operator that the standard does not have may say more of its parameters than the function does by a
+    ``signature``, "x: T, scale?: F -> y: T" (`interp.schema.parameters_of`).
     Declarations stack: the same function may serve several operators or ranges.
     """
     def declare(run: Callable) -> Op:
@@ -80,7 +81,7 @@ def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable
         wants = EXTRAS.intersection(names_of(run))
         counted = shape is not None and "outputs" in names_of(shape)
         return Op(name, since, through, run, shape, domain, types, view, inplace, known, joins, wants, counted,
-                  refers, signature, others)
+                  refers, cells, signature, others)
     return declare
 
 

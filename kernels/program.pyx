@@ -85,6 +85,11 @@ cdef inline bint within(const char* p, cnp.ndarray a):
     return 0 <= p - cnp.PyArray_BYTES(a) < max(cnp.PyArray_NBYTES(a), 1)
 
 
+cdef inline own(value):
+    """A result that is no view, so that nobody else can change it."""
+    return value.copy() if isinstance(value, np.ndarray) and value.base is not None else value
+
+
 cdef inline fresh(cnp.ndarray a):
     return cnp.PyArray_EMPTY(cnp.PyArray_NDIM(a), cnp.PyArray_DIMS(a), cnp.PyArray_TYPE(a), 0)
 
@@ -177,7 +182,8 @@ cdef class Program:
                 self.code.patches[self.code.moves] = Patch(self.code.entries[i].at + k, slot, offset)
                 self.code.moves += 1
             else:
-                later[i][1].append((k, slot, (<Later> self.steps[i]).arrays[k].shape))
+                mine = (<Later> self.steps[i]).arrays[k]
+                later[i][1].append((k, slot, None if mine.shape == self.slots[slot].shape else mine.shape, mine))
 
     cdef Py_ssize_t place(self, a, set constants, list starts, Py_ssize_t* offset) except? -3:
         """The slot that an array lies in, and how far; FIXED where it never moves."""
@@ -260,7 +266,7 @@ cdef class Program:
             self.finish()
             for i in self.cells:
                 if i >= self.fed:
-                    outs[i - self.fed] = (<Cell> self.slots[i]).value
+                    outs[i - self.fed] = own((<Cell> self.slots[i]).value)
         finally:
             self.code.next = len(self.steps)
             if self.waiting or self.cells:
@@ -279,7 +285,8 @@ cdef class Program:
             if self.code.next == len(self.steps):
                 return
             try:
-                self.steps[self.code.next](self.team.threads)
+                made = self.steps[self.code.next]
+                (<Later> made).fn(*(<Later> made).arrays)
             except Exception as e:
                 raise KernelFailed(f"{self.where()}: {e}") from e
             if self.cancel.now:
@@ -290,10 +297,13 @@ cdef class Program:
         """Hand the arrays of a run to the Python steps; the stand-ins again when it is over, so that none is kept alive."""
         cdef Later later
         for later, moving in self.waiting:
-            for k, slot, shape in moving:
-                later.arrays[k] = (self.slots if arrays is None else arrays)[slot].reshape(shape)
+            for k, slot, shape, mine in moving:
+                if arrays is None:
+                    later.arrays[k] = mine
+                else:
+                    later.arrays[k] = arrays[slot] if shape is None else arrays[slot].reshape(shape)
         for cell in self.inner:
-            cell.value = None
+            (<Cell> cell).value = None
         for k in self.cells:
             (<Cell> self.slots[k]).value = arrays[k] if arrays is not None and k < self.fed else None
 
