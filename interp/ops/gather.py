@@ -8,6 +8,8 @@ import numpy as np
 
 from ..dims import Dim, Fact, fresh, size_of
 from ..kernels import layout, scatter
+from ..kernels.program import Cell
+from ..kernels.strings import taken
 from ..registry import op
 from .layout import put_off
 from .shapes import axis_of, carried, shape_of, value_of, with_value
@@ -33,9 +35,11 @@ def _gathered_values(x: np.ndarray, indices: np.ndarray, *, axis: int) -> Any:
     return np.take(x, checked(indices.astype("i8"), x.shape[axis]), axis)
 
 
-@op("Gather", 1, 13, shape=with_value(_gathered, _gathered_values))
+@op("Gather", 1, 13, shape=with_value(_gathered, _gathered_values), cells=True)
 def gather(data, indices, *, axis, out):
     """Slices of the data along an axis, by index; negative ones count from the end."""
+    if isinstance(data, Cell):
+        return taken(data, indices, axis, out)
     at = axis_of(axis, data.ndim)
     made = None if out is None else layout.gather(data, indices, at, out)
     return made or put_off(lambda x, i: np.take(x, checked(i, x.shape[at]), at), data, indices, out)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...dims import Fact, Size
-from ...kernels.step import Later, Step
+from ...kernels.step import Step
+from ...kernels.strings import labelled
 from ..shapes import shape_of
 
 
@@ -46,16 +47,16 @@ def array_of(floats: Sequence[float] | None, tensor: np.ndarray | None, name: st
     return None if given is None else np.ravel(np.asarray(given, np.float64))
 
 
-def classified(bind: Callable[[Any, Any], Step], n: int, width: int, labels: np.ndarray, out: list[Any] | None) -> Any:
-    """A step for labels and scores, where ``bind(y, z)`` makes it for integer labels; strings are looked up by Python.
+def classified(bind: Callable[[Any, Any], Step], x: np.ndarray, labels: np.ndarray, out: list[Any]) -> Any:
+    """A step for labels and scores, where ``bind(y, z)`` makes it for integers; strings stand in a Cell.
 
     Bound with the labels themselves where they are integers, else with the numbers of the classes.
     """
-    if out is not None:
-        return bind(*out)
-    y, z = np.empty(n, np.int64), np.empty((n, width), np.float32)
-    bind(y, z)()
-    return Later(lambda: (labels[y] if labels.dtype == object else y, z))
+    y, z = out
+    if labels.dtype != object or y is None:
+        return bind(y, z)
+    numbers = np.empty(x.shape[0] if x.ndim == 2 else 1, np.int64)
+    return labelled(bind(numbers, z), x, numbers, labels.tolist(), y, z)
 
 
 def numbered(labels: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ def _linear_classes(x: Fact, *, classlabels_ints: Any = None, classlabels_string
     return [Fact(kind, (n,)), (n, len(classlabels_ints or classlabels_strings or ()))]
 
 
-@op("LinearClassifier", 1, 1, domain=DOMAIN, shape=_linear_classes)
+@op("LinearClassifier", 1, 1, domain=DOMAIN, shape=_linear_classes, cells=True)
 def linear_classifier(x, *, classlabels_ints, classlabels_strings, coefficients, intercepts, multi_class, post_transform, out):
     """The class whose linear function of the features is largest, and the values of all, transformed.
 
@@ -73,8 +73,7 @@ def linear_classifier(x, *, classlabels_ints, classlabels_strings, coefficients,
     """
     machine = linear_model(coefficients, intercepts, x.shape[-1])
     rule, labels, written = linear_rule(classlabels_ints, classlabels_strings, post_transform, machine.scores)
-    return classified(lambda y, z: scores(x, machine, rule, written, y, z), x.shape[0] if x.ndim == 2 else 1, rule.width, labels,
-                      out)
+    return classified(lambda y, z: scores(x, machine, rule, written, y, z), x, labels, out)
 
 
 def _linear_targets(x: Fact, *, targets: int, **_: Any) -> list[Any]:
@@ -140,7 +139,7 @@ def _machine_classes(x: Fact, *, classlabels_ints: Any = None, classlabels_strin
     return [Fact(label_type(classlabels_ints, classlabels_strings), (n,)), (n, width)]
 
 
-@op("SVMClassifier", 1, 1, domain=DOMAIN, shape=_machine_classes)
+@op("SVMClassifier", 1, 1, domain=DOMAIN, shape=_machine_classes, cells=True)
 def svm_classifier(x, *, classlabels_ints, classlabels_strings, coefficients, kernel_params, kernel_type, post_transform, prob_a,
                    prob_b, rho, support_vectors, vectors_per_class, out):
     """The class that wins most pairs, and probabilities, or else the margins of all pairs, transformed.
@@ -151,8 +150,7 @@ def svm_classifier(x, *, classlabels_ints, classlabels_strings, coefficients, ke
     machine, rule, labels, written = vector_classifier(
         classlabels_ints, classlabels_strings, coefficients, kernel_params, kernel_type, prob_a, prob_b, rho, support_vectors,
         vectors_per_class, post_transform, x.shape[-1])
-    return classified(lambda y, z: scores(x, machine, rule, written, y, z), x.shape[0] if x.ndim == 2 else 1, rule.width, labels,
-                      out)
+    return classified(lambda y, z: scores(x, machine, rule, written, y, z), x, labels, out)
 
 
 @once

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...dims import Fact, fresh
+from ...kernels.strings import zipped
 from ...registry import op
 from ...types import DTYPE, type_of
 from .classes import one_of
@@ -26,13 +27,10 @@ def _zipped(x: Fact, *, classlabels_int64s: Any = None, classlabels_strings: Any
     return [Fact(f"seq(map({'string' if keys is classlabels_strings else 'int64'}, float))")]
 
 
-@op("ZipMap", 1, 1, domain=DOMAIN, shape=_zipped)
-def zip_map(x, *, classlabels_int64s, classlabels_strings):
+@op("ZipMap", 1, 1, domain=DOMAIN, shape=_zipped, cells=True)
+def zip_map(x, *, classlabels_int64s, classlabels_strings, out):
     """A map for each row: from labels to the row's numbers."""
-    keys = one_of("classlabels_*", classlabels_int64s, classlabels_strings)
-    if x.ndim not in (1, 2) or x.shape[-1] != len(keys):
-        raise ValueError(f"{len(keys)} labels for rows of the shape {x.shape}")
-    return [dict(zip(keys, row, strict=True)) for row in np.atleast_2d(x).tolist()]
+    return zipped(x, one_of("classlabels_*", classlabels_int64s, classlabels_strings), out)
 
 
 # DictVectorizer

@@ -134,7 +134,7 @@ def _classes(x: Fact, *, classlabels_int64s: Any = None, classlabels_strings: An
     return [Fact(kind, (n,)), (n, len(classlabels_int64s or classlabels_strings or ()))]
 
 
-@op("TreeEnsembleClassifier", 1, 5, domain=DOMAIN, shape=_classes)
+@op("TreeEnsembleClassifier", 1, 5, domain=DOMAIN, shape=_classes, cells=True)
 def tree_ensemble_classifier(x, *, base_values, class_ids, class_nodeids, class_treeids, class_weights, classlabels_int64s,
                              classlabels_strings, nodes_falsenodeids, nodes_featureids, nodes_hitrates,
                              nodes_missing_value_tracks_true, nodes_modes, nodes_nodeids, nodes_treeids, nodes_truenodeids,
@@ -145,8 +145,7 @@ def tree_ensemble_classifier(x, *, base_values, class_ids, class_nodeids, class_
                        nodes_truenodeids, nodes_falsenodeids, nodes_missing_value_tracks_true, class_treeids, class_nodeids,
                        class_ids, class_weights, class_weights_as_tensor, base_values, base_values_as_tensor,
                        classlabels_int64s, classlabels_strings, post_transform)
-    n = x.shape[0] if x.ndim == 2 else 1
-    return classified(lambda y, z: model.bind(x, y, z), n, model.rule.width, model.labels, out)
+    return classified(lambda y, z: model.bind(x, y, z), x, model.labels, out)
 
 
 # TreeEnsemble

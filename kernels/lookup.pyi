@@ -1,0 +1,13 @@
+"""Look-ups: integers and floats that stand for a place in a table, as ones and zeros or as the value there."""
+from typing import Any
+
+import numpy as np
+
+from .step import Step
+
+class Keys:
+    def __init__(self, keys: Any, other: int) -> None: ...
+
+def looked_up(x: np.ndarray, keys: Keys, values: np.ndarray, by_value: bool, y: np.ndarray) -> Step: ...
+def comparable(keys: np.ndarray, by_value: bool) -> np.ndarray: ...
+def one_hot(x: np.ndarray, keys: Keys, width: int, y: np.ndarray) -> Step: ...
