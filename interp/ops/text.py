@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..dims import Fact, fresh, larger
+from ..kernels.grams import Grams, counts
+from ..kernels.program import Cell
+from ..kernels.tokens import normalised
 from ..registry import op
 from .once import once
 from .patterns import compiled, matches
@@ -62,27 +65,20 @@ def uppered(s: str, turkish: bool) -> str:
     return (s.replace("i", "İ") if turkish else s).upper()
 
 
-@op("StringNormalizer", 10, 10, shape=_kept)
-def string_normalizer(x, *, case_change_action, is_case_sensitive, locale, stopwords):
+@op("StringNormalizer", 10, 10, shape=_kept, cells=True)
+def string_normalizer(x, *, case_change_action, is_case_sensitive, locale, stopwords, out):
     """What is left without the stopwords, in another case if asked; one empty string where nothing is left.
 
     Case follows Unicode, as does that of stopwords where it does not matter; of locales, Turkish and Azeri differ.
     """
     if case_change_action not in ("NONE", "LOWER", "UPPER"):
         raise ValueError(f"case_change_action is {case_change_action}; it is one of LOWER, UPPER, NONE")
-    if x.ndim not in (1, 2) or x.ndim == 2 and len(x) != 1:
-        raise ValueError(f"the input has the shape [C] or [1, C], not {list(x.shape)}")
     turkish = (locale or "").lower().startswith(TURKISH)
-    kept, stops = x.ravel().tolist(), stopwords or ()
-    if is_case_sensitive:
-        kept = [s for s in kept if s not in stops]
-    elif stops:
-        folded = {lowered(s, turkish) for s in stops}
-        kept = [s for s in kept if lowered(s, turkish) not in folded]
-    if case_change_action != "NONE":
-        change = lowered if case_change_action == "LOWER" else uppered
-        kept = [change(s, turkish) for s in kept]
-    return np.array(kept or [""], object).reshape(*(1,) * (x.ndim - 1), -1)
+    lower = partial(lowered, turkish=True) if turkish else str.lower
+    upper = partial(uppered, turkish=True) if turkish else str.upper
+    fold = None if is_case_sensitive else lower
+    stops = frozenset(stopwords or () if fold is None else map(fold, stopwords or ()))
+    return normalised(x, stops, fold, {"NONE": None, "LOWER": lower, "UPPER": upper}[case_change_action], out)
 
 
 # StringSplit
@@ -120,25 +116,15 @@ class Pool:
             seen += len(grams)
         if seen != len(indexes) or weights and len(weights) != seen or min(indexes, default=0) < 0:
             raise ValueError(f"{len(indexes)} indexes from 0 on and {len(weights or indexes)} weights for {seen} n-grams")
-        self.indexes, self.weights = np.array(indexes, np.intp), np.array(weights or [1] * seen, np.float32)
-
-    def counted(self, row: list[Any], skips: int) -> np.ndarray:
-        """How often a row has each n-gram, with up to so many items left out between any two."""
-        found = np.zeros(len(self.indexes))
-        for n, grams in self.grams.items():
-            farthest = min(skips + 1, (len(row) - 1) // (n - 1)) if n > 1 else 1
-            for apart in range(1, farthest + 1):
-                for gram in zip(*(row[k * apart:] for k in range(n)), strict=False):
-                    if (at := grams.get(gram)) is not None:
-                        found[at] += 1
-        return found
+        weight, index = np.array(weights or [1] * seen, np.float32), np.array(indexes, np.int64)
+        self.counted = Grams({g: k for n in self.grams.values() for g, k in n.items()}, index, weight, self.size)
 
 
 @once
-def pool(ints: Any, texts: Any, counts: Any, indexes: Any, weights: Any, shortest: int, longest: int) -> Pool:
+def pool(ints: Any, texts: Any, begins: Any, indexes: Any, weights: Any, shortest: int, longest: int) -> Pool:
     if bool(ints) == bool(texts):
         raise ValueError("one of pool_int64s and pool_strings is due")
-    return Pool(ints or texts, counts, indexes, weights, shortest, longest)
+    return Pool(ints or texts, begins, indexes, weights, shortest, longest)
 
 
 def _counts(x: Fact, *, ngram_indexes: Any, **_: Any) -> list[Any]:
@@ -148,25 +134,16 @@ def _counts(x: Fact, *, ngram_indexes: Any, **_: Any) -> list[Any]:
     return [(*shape[:-1], max(ngram_indexes, default=-1) + 1)]
 
 
-@op("TfIdfVectorizer", 9, 9, shape=_counts)
+@op("TfIdfVectorizer", 9, 9, shape=_counts, cells=True)
 def tfidf_vectorizer(x, *, max_gram_length, max_skip_count, min_gram_length, mode, ngram_counts, ngram_indexes, pool_int64s,
-                     pool_strings, weights):
+                     pool_strings, weights, out):
     """How often each row has each n-gram of a pool, at the coordinates given: TF counts, IDF weights, TFIDF weighted counts.
 
     The i-th weight is the i-th n-gram's, as the text says; onnxruntime takes it for the i-th coordinate's.
     """
-    if mode not in ("TF", "IDF", "TFIDF"):
-        raise ValueError(f"mode is {mode}; it is one of TF, IDF, TFIDF")
     if max_skip_count < 0:
         raise ValueError(f"max_skip_count is {max_skip_count}; it must be at least 0")
     grams = pool(pool_int64s, pool_strings, ngram_counts, ngram_indexes, weights, min_gram_length, max_gram_length)
-    if (x.dtype.kind in "iu") != bool(pool_int64s):
-        raise ValueError(f"pool_{'int64s' if x.dtype.kind in 'iu' else 'strings'} is due for {x.dtype}")
-    rows = np.atleast_2d(x).tolist()
-    y = np.zeros((len(rows), grams.size))
-    for out, row in zip(y, rows, strict=True):
-        found = grams.counted(row, max_skip_count)
-        if mode != "TF":
-            found = (np.minimum(found, 1) if mode == "IDF" else found) * grams.weights
-        np.add.at(out, grams.indexes, found)
-    return y.astype(np.float32).reshape(*x.shape[:-1], grams.size)
+    if isinstance(x, Cell) == bool(pool_int64s):
+        raise ValueError(f"pool_{'strings' if isinstance(x, Cell) else 'int64s'} is due")
+    return counts(x, grams.counted, max_skip_count, mode, out)

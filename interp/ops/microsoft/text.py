@@ -1,14 +1,14 @@
 """Strings cut into tokens: Tokenizer."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ...dims import Fact, fresh
+from ...kernels.tokens import Runs, tokens
 from ...registry import op
 from ..once import once
-from ..patterns import compiled, spans
+from ..patterns import characters, compiled, spans
 from ..shapes import shape_of
 
 BEGIN, END = "\x02", "\x03"  # what marks the ends of a text
@@ -21,7 +21,7 @@ def cutter(separators: Any, tokenexp: str | None) -> Any:
         raise ValueError("one of separators and tokenexp is due")
     if tokenexp:
         token = compiled(tokenexp, True)
-        return lambda s: [s[a:b] for a, b in spans(token, s)]
+        return fast([tokenexp], False, lambda s: [s[a:b] for a, b in spans(token, s)])
     if "" in separators:
         return list
     between = [compiled(s, True) for s in separators]
@@ -30,9 +30,18 @@ def cutter(separators: Any, tokenexp: str | None) -> Any:
         parts = [text]
         for separator in between:
             parts = [piece for p in parts for piece in pieces(p, spans(separator, p))]
-        return parts
+        return [p for p in parts if p]
 
-    return cut
+    return fast(separators, True, cut)
+
+
+def fast(patterns: Sequence[str], but: bool, slow: Any) -> Any:
+    """What cuts as ``slow`` does, without expressions where all patterns are of one character: tokens, or ``but`` separators."""
+    found = [f for p in patterns if (f := characters(p)) is not None]
+    if len(found) < len(patterns) or len(found) > 1 and any(f.but for f in found):
+        return slow
+    alone = not but and not found[0].repeated
+    return Runs("".join(f.letters for f in found), found[0].but != but, alone, slow)
 
 
 def pieces(text: str, cuts: list[tuple[int, int]]) -> list[str]:
@@ -47,8 +56,8 @@ def _tokens(x: Fact, **_: Any) -> list[Any]:
     return [(*shape_of(x), fresh())]
 
 
-@op("Tokenizer", domain="com.microsoft", signature="X: tensor(string) -> Y: tensor(string)", shape=_tokens)
-def tokenizer(x, *, mark, mincharnum, pad_value, separators=None, tokenexp=None):
+@op("Tokenizer", domain="com.microsoft", signature="X: tensor(string) -> Y: tensor(string)", shape=_tokens, cells=True)
+def tokenizer(x, *, mark, mincharnum, pad_value, separators=None, tokenexp=None, out):
     """The tokens of each string, no shorter than a number of characters, between marks if asked, filled up with a value.
 
     Separators are patterns that cut one after the other, an empty one cuts every character; or a pattern tells the tokens,
@@ -56,13 +65,4 @@ def tokenizer(x, *, mark, mincharnum, pad_value, separators=None, tokenexp=None)
     """
     if mincharnum < 1:
         raise ValueError(f"mincharnum is {mincharnum}, which must be positive")
-    cut = cutter(separators, tokenexp)
-    found = [[t for t in cut(s) if len(t) >= mincharnum] for s in x.ravel().tolist()]
-    longest = max(map(len, found), default=0)
-    if longest and mark:
-        found, longest = [[BEGIN, *f, END] for f in found], longest + 2
-    y = np.full((x.size, longest), pad_value, object)
-    for row, tokens in zip(y, found, strict=True):
-        if longest:
-            row[:len(tokens)] = tokens
-    return y.reshape(*x.shape, longest)
+    return tokens(x, cutter(separators, tokenexp), mincharnum, pad_value, (BEGIN, END) if mark else None, out)
