@@ -8,7 +8,7 @@ from .threads cimport Task, Team, share
 
 cdef extern from "hot/trees.h" nogil:
     cdef enum:
-        FOLD_SUM, FOLD_MIN, FOLD_MAX
+        FOLD_SUM, FOLD_MIN, FOLD_MAX, MOST_LEVELS, ALIKE
     ctypedef struct Node32:
         float limit
         int32_t feature, below, step
@@ -25,15 +25,27 @@ cdef extern from "hot/trees.h" nogil:
         const double* lone
         Py_ssize_t count, features, scores
         int fold
+        const int32_t* levels
+        const int32_t* tops
+        const int32_t* nan_below
+        const void* limits
+        const int32_t* columns
+        const int32_t* exits
+        const float* votes
     ctypedef void (*Voted)(const Trees* trees, const void* x, Py_ssize_t rows, Py_ssize_t first, Py_ssize_t last,
-                           double* scores) noexcept nogil
+                           double* scores, void* room) noexcept nogil
     ctypedef struct TreesLoops:
         Voted* voted
     const TreesLoops* picked "PICKED(trees)"
 
 cdef const TreesLoops* loops = picked
 cdef enum:
-    BLOCK = 64   # rows that walk through a tree before the next tree
+    BLOCK = 64   # rows, and more where the trees are large, that walk through a tree before the next tree
+    LANES = 8    # rows that walk together
+    LARGE = 1 << 17  # bytes of nodes that do not stay in the nearest cache
+    WIDE = 1 << 17   # bytes of features of a block
+    MOST_ROWS = 1024
+    TOP = 5      # levels of which a deep tree is known by number, not by walking
     GROVE = 128  # trees that one thread takes at a time where there are few rows
 
 
@@ -48,7 +60,7 @@ cdef class Forest:
     cdef Trees trees
     cdef double divisor
     cdef readonly bint wide
-    cdef readonly Py_ssize_t longest
+    cdef readonly Py_ssize_t longest, bytes
     cdef const double* base
     cdef tuple keep
 
@@ -71,7 +83,9 @@ cdef class Forest:
         depths = heights(below, above, roots)
         self.wide, self.longest = limit.dtype == np.float64, max(depths, default=0)
         nodes = packed_nodes(limit, np.asarray(feature), np.asarray(nan_below), np.asarray(below), np.asarray(above))
+        self.bytes = nodes.nbytes
         self._point(nodes, roots, depths, starts, targets, weights, base, fold)
+        self._crown(limit, np.asarray(feature), np.asarray(nan_below), below, above)
 
     cdef _point(self, nodes, const int32_t[::1] roots, const int32_t[::1] depths, const int32_t[::1] starts,
                 const int32_t[::1] targets, const double[::1] weights, const double[::1] base, str fold):
@@ -96,6 +110,58 @@ cdef class Forest:
             t.targets, t.weights = &targets[0], &weights[0]
         self.base, self.divisor = &base[0], roots.shape[0] if fold == "AVERAGE" and t.count else 1
         self.keep = (nodes, roots, depths, starts, targets, weights, base, alone)
+
+
+    cdef _crown(self, limit, feature, nan_below, const int32_t[::1] below, const int32_t[::1] above):
+        """The first levels of every tree as tables, where NaN goes the same way at all of its nodes."""
+        cdef Trees* t = &self.trees
+        cdef Py_ssize_t i, n = t.count
+        cdef int32_t[::1] levels = np.zeros(n + 1, np.int32), tops = np.zeros(n + 1, np.int32), nans = np.zeros(n + 1, np.int32)
+        cdef int32_t[::1] source, exits, columns
+        cdef const unsigned char[::1] raw, nan = np.where(np.isnan(limit), np.uint8(2), nan_below)  # nothing is at most NaN
+        cdef const double[::1] lone
+        cdef const float[::1] votes
+        size = 0
+        for i in range(n):
+            tops[i], levels[i] = size, t.depths[i] if t.depths[i] <= MOST_LEVELS else TOP
+            size += max(1 << levels[i], LANES)
+            if size > INT32_MAX // 64:
+                return
+        source, exits = np.full(size, -1, np.int32), np.zeros(size, np.int32)
+        for i in range(n):
+            nans[i] = nan[t.roots[i]] & 1
+            if not crowned(below, above, nan, nans[i], t.roots[i], 0, levels[i], &source[tops[i]], &exits[tops[i]]):
+                levels[i] = 0
+        inner = np.asarray(source)
+        asked = np.where(inner < 0, 0, feature[inner]).astype(np.int64) * (ALIKE // limit.itemsize)
+        if not size or asked.max() > INT32_MAX:
+            return
+        columns = asked.astype(np.int32)
+        limits = np.where(inner < 0, limit.dtype.type(np.inf), limit[inner])
+        raw = limits.view(np.uint8)
+        t.levels, t.tops, t.nan_below, t.columns, t.exits, t.limits = &levels[0], &tops[0], &nans[0], &columns[0], &exits[0], &raw[0]
+        self.keep += (levels, tops, nans, columns, exits, limits)
+        if t.lone != NULL and t.fold == FOLD_SUM:
+            exact = self.keep[7][np.asarray(exits)]
+            votes = exact.astype(np.float32)
+            if (np.asarray(votes) == exact).all():
+                t.votes = &votes[0]
+                self.keep += (votes,)
+
+
+cdef bint crowned(const int32_t[::1] below, const int32_t[::1] above, const unsigned char[::1] nan, int32_t nan_below, int32_t at,
+                  Py_ssize_t place, int32_t levels, int32_t* source, int32_t* exits) noexcept:
+    """Fill in the levels under a node; whether NaN goes the same way everywhere. A leaf stands at all places under it."""
+    cdef bint leaf = below[at] == at and above[at] == at
+    if place >= (1 << levels) - 1:
+        exits[place - (1 << levels) + 1] = at
+        return True
+    if not leaf:
+        source[place] = at
+        if nan[at] != nan_below:
+            return False
+    return (crowned(below, above, nan, nan_below, at if leaf else below[at], 2 * place + 1, levels, source, exits)
+            and crowned(below, above, nan, nan_below, at if leaf else above[at], 2 * place + 2, levels, source, exits))
 
 
 cdef packed_nodes(limit, feature, nan_below, below, above):
@@ -148,8 +214,10 @@ cdef struct How:
     Voted voted
     Outcome outcome
     Element code          # of the features
+    bint shallow  # whether the first levels of trees are all
     bint wide, as_they_are  # whether the trees read doubles; whether they read the input where it lies
-    Py_ssize_t columns, block  # rows that walk together
+    Py_ssize_t columns, block, padded  # rows of a block, and up to a multiple of those that walk together
+    Py_ssize_t room, own  # bytes that a walk needs for itself; where they are where few rows are walked
     const double* base
     double divisor
 
@@ -193,22 +261,23 @@ cdef int some_rows(const Call* call, Py_ssize_t begin, Py_ssize_t end, double* s
     cdef double* scores = scratch + width + 1
     cdef char* x
     for block in range(begin, end):
-        row = block * BLOCK
-        n = min(<Py_ssize_t> BLOCK, how.outcome.rows - row)
-        x = features_of(how, call.at, row, n, <char*> (scores + how.block * width))
+        row = block * how.block
+        n = min(how.block, how.outcome.rows - row)
+        x = features_of(how, call.at, row, n, <char*> (scores + how.padded * width) + how.room)
         begun(how, scores, n * width)
-        how.voted(&how.trees, x, n, 0, how.trees.count, scores)
+        how.voted(&how.trees, x, n, 0, how.trees.count, scores, scores + how.padded * width)
         for i in range(n):
             ended(how, call.at, row + i, scores + i * width, scratch)
     return OK
 
 
-cdef int some_groves(const Call* call, Py_ssize_t begin, Py_ssize_t end, void* scratch) noexcept nogil:
+cdef int some_groves(const Call* call, Py_ssize_t begin, Py_ssize_t end, char* scratch) noexcept nogil:
     cdef const How* how = call.how
-    cdef Py_ssize_t g, n = how.outcome.rows * how.trees.scores
+    cdef Py_ssize_t g, n = how.padded * how.trees.scores
     for g in range(begin, end):
         begun(how, call.groves + g * n, n)
-        how.voted(&how.trees, call.x, how.outcome.rows, g * GROVE, min((g + 1) * GROVE, how.trees.count), call.groves + g * n)
+        how.voted(&how.trees, call.x, how.outcome.rows, g * GROVE, min((g + 1) * GROVE, how.trees.count), call.groves + g * n,
+                  scratch + how.own)
     return OK
 
 
@@ -225,16 +294,16 @@ cdef int voted(void** at, const How* how) noexcept nogil:
     cdef const Team* crew = team(at, 1 + (how.outcome.label_at != 0) + (how.outcome.score_at != 0))
     cdef Call call = Call(how, at, NULL, NULL)
     cdef Py_ssize_t rows = how.outcome.rows, groves = (how.trees.count + GROVE - 1) // GROVE
-    cdef Py_ssize_t i, g, width = how.trees.scores, per_tree = how.trees.count * 12
+    cdef Py_ssize_t i, g, width = how.trees.scores, per_tree = how.trees.count * (3 if how.shallow else 12)
     cdef double* scratch = <double*> crew.scratch
     if rows > BLOCK or groves < 2:
-        return share(crew, <Task> some_rows, &call, (rows + BLOCK - 1) // BLOCK, per_tree * min(rows, <Py_ssize_t> BLOCK))
+        return share(crew, <Task> some_rows, &call, (rows + how.block - 1) // how.block, per_tree * min(rows, how.block))
     call.groves = scratch + width + 1
-    call.x = features_of(how, at, 0, rows, <char*> (call.groves + groves * rows * width))
-    share(crew, <Task> some_groves, &call, groves, 12 * GROVE * rows)
+    call.x = features_of(how, at, 0, rows, <char*> (call.groves + groves * how.padded * width))
+    share(crew, <Task> some_groves, &call, groves, per_tree // max(how.trees.count, 1) * GROVE * rows)
     for g in range(1, groves):
         for i in range(rows * width):
-            call.groves[i] = joined(how.trees.fold, call.groves[i], call.groves[g * rows * width + i])
+            call.groves[i] = joined(how.trees.fold, call.groves[i], call.groves[g * how.padded * width + i])
     for i in range(rows):
         ended(how, at, i, call.groves + i * width, scratch)
     return OK
@@ -255,8 +324,16 @@ def walked(x, forest: Forest, rule, labels, y, z):
     how.as_they_are = how.code == (DOUBLE if how.wide else FLOAT)
     how.voted = loops.voted[how.wide]
     how.outcome = outcome_of(rule, rows, rule.classes, labels, y, z)
-    how.block = min(<Py_ssize_t> BLOCK, rows)
+    how.shallow = trees.longest <= MOST_LEVELS
+    wide = 8 if how.wide else 4
+    most = max(min(WIDE // max(how.columns * wide, 1), MOST_ROWS), BLOCK) if trees.bytes > LARGE else BLOCK
+    pieces = 2 * max((rows + 2 * most - 1) // (2 * most), 1)  # as many for each of two threads
+    how.block = how.padded = max((rows + pieces * LANES - 1) // (pieces * LANES), 1) * LANES if rows > BLOCK else BLOCK
+    if how.columns > 4 * how.trees.count + 64:
+        how.trees.limits = NULL  # it would take longer to lay rows side by side than to walk
+    how.room = (how.padded * (how.columns * wide + 4) + 7) // 8 * 8
     groves = (how.trees.count + GROVE - 1) // GROVE if rows <= BLOCK else 1
-    size = how.trees.scores + 1 + max(groves, 1) * how.block * how.trees.scores
-    size += 0 if how.as_they_are else how.block * how.columns
-    return bound(<Run> voted, tuple([a for a in (x, y, z) if a is not None]), &how, sizeof(how), 8 * size, (forest, labels))
+    how.own = 8 * (how.trees.scores + 1 + max(groves, 1) * how.padded * how.trees.scores)
+    how.own += 0 if how.as_they_are else 8 * how.block * how.columns
+    return bound(<Run> voted, tuple([a for a in (x, y, z) if a is not None]), &how, sizeof(how), how.own + how.room,
+                 (forest, labels))

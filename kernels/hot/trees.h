@@ -26,10 +26,22 @@ typedef struct Trees {
     const double *lone; /* the vote of each leaf where all have one, for the only target; else NULL */
     ptrdiff_t count, features, scores;
     int fold;
+    /* The first levels of each tree, as if it were complete: node i has the children 2 i + 1 and 2 i + 2. */
+    const int32_t *levels;   /* how many; 0 where they are not there */
+    const int32_t *tops;     /* where those of a tree begin */
+    const int32_t *nan_below; /* whether NaN goes to `below` at all nodes of a tree, or at none */
+    const void *limits;
+    const int32_t *columns;  /* the feature that each compares, times the rows that go together */
+    const int32_t *exits;    /* the node behind each way through them */
+    const float *votes;      /* or the only vote of the leaf there, where `lone` has them and all are floats; else NULL */
 } Trees;
 
-/* Fold the votes of the trees first..last for rows that lie one after the other into `scores`, a row of them for each. */
-typedef void (*Voted)(const Trees *trees, const void *x, ptrdiff_t rows, ptrdiff_t first, ptrdiff_t last, double *scores);
+enum { MOST_LEVELS = 6, ALIKE = 32 }; /* ALIKE: bytes of one feature of the rows that go together */
+
+/* Fold the votes of the trees first..last for rows that lie one after the other into `scores`, a row of them for each; up to
+   a multiple of eight rows are written. The room is for features of as many rows, and for their numbers. */
+typedef void (*Voted)(const Trees *trees, const void *x, ptrdiff_t rows, ptrdiff_t first, ptrdiff_t last, double *scores,
+                      void *room);
 
 typedef struct TreesLoops {
     Voted voted[2]; /* float, double */
