@@ -200,14 +200,39 @@ static __attribute__((noinline)) void tile(ptrdiff_t rows, const int16_t *a, ptr
 
 #include "hot/integer_blocks.h"
 #include "hot/integer_planes.h"
+#if defined(__AVX2__)
+#include "hot/narrow_pack.h"
+#include "hot/narrow_tile.h"
+#include "hot/narrow_matrix.h"
+#include "hot/narrow_image.h"
+#include "hot/narrow_planes.h"
+#endif
 
 static ptrdiff_t scratch_of(const Integers *how) {
     Room room;
+#if defined(__AVX2__)
+    if (how->planes && is_flat(how))
+        return flat_room(&how->window);
+#endif
     return how->planes ? 4 * (how->window.out[2] + COLUMNS) : laid_out(how, NULL, &room);
+}
+
+static int plane_items(const void *args, ptrdiff_t begin, ptrdiff_t end, void *scratch) {
+#if defined(__AVX2__)
+    if (is_flat(((const IntegersCall *)args)->how))
+        return flat_items(args, begin, end, scratch);
+#endif
+    return plane_rows(args, begin, end, scratch);
 }
 
 static void cut_planes(IntegersCall *call) {
     const Convolution *window = &call->how->window;
+#if defined(__AVX2__)
+    if (is_flat(call->how)) {
+        cut_flat(call);
+        return;
+    }
+#endif
     call->count = call->how->batch * call->how->m * window->out[0] * window->out[1];
     call->cost = 1 + window->out[2] * call->how->k / 4;
 }
@@ -220,11 +245,6 @@ static void cut(IntegersCall *call, int threads) {
 }
 
 #if defined(__AVX2__)
-#include "hot/narrow_pack.h"
-#include "hot/narrow_tile.h"
-#include "hot/narrow_matrix.h"
-#include "hot/narrow_image.h"
-
 static ptrdiff_t narrow_scratch(const Integers *how) {
     NarrowRoom matrix;
     ImageRoom image;
@@ -238,4 +258,4 @@ static const NarrowLoops narrow = {TILE_ROWS, TILE_COLUMNS, packed_block, packin
 #define NARROW NULL
 #endif
 
-const IntegerLoops LOOPS(integer) = {COLUMNS, depth_of, pack_rows, pack_panels, scratch_of, cut, items, plane_rows, NARROW};
+const IntegerLoops LOOPS(integer) = {COLUMNS, depth_of, pack_rows, pack_panels, scratch_of, cut, items, plane_items, NARROW};

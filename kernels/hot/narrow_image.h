@@ -108,7 +108,7 @@ static void sum_pixels(const Integers *how, const uint8_t *patch, int32_t *sums)
 }
 
 static ptrdiff_t most_patches(const Integers *how) {
-    ptrdiff_t fit = PATCHES_BYTES / (4 * TILE_COLUMNS * how->groups + 1);
+    ptrdiff_t each = 4 * TILE_COLUMNS * how->groups + 1, fit = (4 * each <= NEAR_BYTES ? NEAR_BYTES : PATCHES_BYTES) / each;
     fit = fit > MOST_PATCHES ? MOST_PATCHES : fit < 1 ? 1 : fit;
     return even_piece(pieces(how->n, TILE_COLUMNS), fit);
 }
@@ -164,15 +164,16 @@ static void four_channels(const IntegersCall *call, ptrdiff_t i, ptrdiff_t j, pt
     finish_rows(finish, false, sum, channels, n, call->y, (call->batch * how->m + i) * how->n + j + p, how->n);
 }
 
-/* Some output channels of a block of pixels. What is read again and again stays in the first-level cache: a patch if it fits,
-   else the weights. */
+/* Some output channels of a block of pixels. What is read again and again stays in the first-level cache: a patch if it fits
+   where not all of them do, else the weights. */
 static void channels_by_pixels(const IntegersCall *call, ptrdiff_t i, ptrdiff_t end, ptrdiff_t j, ptrdiff_t pixels,
                                const ImageRoom *room) {
     Finish finish = begun(call);
     const float none = 0;
     finish.bias = &none;
     finish.step = 1;
-    if (4 * TILE_COLUMNS * call->how->groups <= NEAR_BYTES)
+    ptrdiff_t each = 4 * TILE_COLUMNS * call->how->groups;
+    if (each <= NEAR_BYTES && pieces(pixels, TILE_COLUMNS) * each > NEAR_BYTES)
         for (ptrdiff_t p = 0; p < pixels; p += TILE_COLUMNS)
             for (ptrdiff_t c = i; c < end; c += TILE_ROWS)
                 four_channels(call, c, j, p, lesser(TILE_COLUMNS, pixels - p), room, &finish);
