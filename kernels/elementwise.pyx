@@ -9,9 +9,6 @@ from .threads cimport Task, Team, share
 
 
 cdef extern from "hot/elementwise.h" nogil:
-    enum: NEITHER, FIRST, SECOND
-    ctypedef int (*Pair)(const void* a, const void* b, void* y, Py_ssize_t n, int repeats, double setting) noexcept nogil
-    ctypedef int (*Map)(const void* x, void* y, Py_ssize_t n, const double* settings) noexcept nogil
     ctypedef struct ElementwiseLoops:
         Pair[21][13] pair
         Map[45][13] map
@@ -34,6 +31,16 @@ SLOWER = frozenset(("raise", "asin", "acos", "asinh", "acosh", "atanh", "fmod"))
 cdef enum:
     AXES = 8  # that operands may have once neighbours are merged
     PIECE = 8192  # elements that one call of a row function takes
+
+cdef Pair pair_of(str name, Element code) noexcept:
+    """The rows of an operation on two operands; NULL where none are compiled for that type."""
+    return loops.pair[<int> PAIRS.index(name)][<int> code] if code < ELEMENTS else NULL
+
+
+cdef Map map_of(str name, Element code) noexcept:
+    """The rows of an operation on one operand; NULL where none are compiled for that type."""
+    return loops.map[<int> MAPS.index(name)][<int> code] if code < ELEMENTS else NULL
+
 
 cdef int cost_of(str name, Element code) noexcept:
     """Tenths of a nanosecond an element, roughly."""
@@ -107,7 +114,7 @@ cdef bint settle(Pairs* how, str name, Element code, a, b, y) except -1:
     cdef int k, axes = 0, rank, rank_a, rank_b
     cdef bint fits
     cdef tuple sizes_a, sizes_b, sizes_y
-    how.row = loops.pair[<int> PAIRS.index(name)][<int> code] if code < ELEMENTS else NULL
+    how.row = pair_of(name, code)
     how.setting = 0
     if how.row == NULL:
         return False
@@ -236,7 +243,7 @@ cdef bint mapped(Maps* how, str name, x, y, double alpha, double beta) except -1
     if x.shape != y.shape or y.dtype != (BOOLEAN if name in TRUTHS else x.dtype):
         raise ValueError(f"{name} of {x.dtype}{x.shape} is no {y.dtype}{y.shape}")
     how.code = code_of(x)
-    how.row = loops.map[<int> MAPS.index(name)][<int> how.code] if how.code < ELEMENTS else NULL
+    how.row = map_of(name, how.code)
     how.n, how.width, how.made, how.settings = x.size, x.itemsize, y.itemsize, [alpha, beta]
     how.cost = min(how.n, <Py_ssize_t> PIECE) * cost_of(name, how.code) // 10
     return how.row != NULL

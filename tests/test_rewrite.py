@@ -70,7 +70,7 @@ def test_an_unknown_attribute_is_an_error():
 
 
 def test_optimised_and_as_written_agree():
-    assert fused(model(TWICE), {"x": floats(2)})["Abs"] == 1
+    assert fused(model(TWICE), {"x": floats(2)})["Relu"] == 1
 
 
 SAME = """m (float[2] x) => (float[2] y, float[2] z) <float one = {1}> {
@@ -80,7 +80,7 @@ SAME = """m (float[2] x) => (float[2] y, float[2] z) <float one = {1}> {
 
 def test_what_is_asked_for_twice_is_worked_out_once():
     left = fused(model(SAME), {"x": floats(2)})
-    assert left["Relu"] == 1 and left["LeakyRelu"] == 2
+    assert left == {"Relu": 1, "Chain": 1, "Add": 1}
 
 
 def test_random_numbers_are_drawn_twice():

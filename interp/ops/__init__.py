@@ -11,6 +11,7 @@ FAMILIES: tuple[str, ...] = (
     "einsum",
     "elementwise",
     "fused.blocked",
+    "fused.chain",
     "fused.conv",
     "fused.line",
     "fused.matmul",

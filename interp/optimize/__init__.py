@@ -1,6 +1,8 @@
 """Passes, Graph to Graph: level 0 runs a graph as it is written, 1 cleans it, 2 also folds constants and fuses operators."""
 from ..graph import Graph
+from .activations import activations
 from .affine import fuse_affine_maps
+from .chains import chains
 from .clean import clean
 from .convolution import fuse_convolutions
 from .duplicates import drop_duplicates
@@ -14,7 +16,8 @@ from .transpose import fuse_transposed_convolutions
 
 LEVELS = (0, 1, 2)
 PASSES: tuple[Pass, ...] = (  # in this order
-    drop_duplicates, one_hot_products, fuse_convolutions, fuse_transposed_convolutions, fuse_affine_maps, choose_layouts, lines)
+    drop_duplicates, one_hot_products, activations, fuse_convolutions, fuse_transposed_convolutions, fuse_affine_maps,
+    choose_layouts, lines, chains)
 
 
 def optimized(graph: Graph, level: int, most: int | None = None, exact: bool = False) -> Graph:
