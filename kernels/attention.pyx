@@ -7,14 +7,14 @@ from .threads cimport Task, Team, share
 
 cdef extern from "hot/attention.h" nogil:
     cdef enum:
-        QUERIES
+        QUERIES, ZERO, UNKNOWN, FORGIVEN
     ctypedef struct Strides:
         Py_ssize_t batch, head, row
     ctypedef struct Attention:
         Py_ssize_t batch, heads, group, queries, past, keys, size, v_size
         Strides q, k, v, y, mask
         Py_ssize_t mask_keys, left, right, rows
-        int type, mask_type
+        int lost, type, mask_type
         double scale, cap
     ctypedef struct AttentionCall:
         const Attention* how
@@ -91,14 +91,19 @@ cdef int attended(void** at, const Bound* how) noexcept nogil:
     return share(crew, loops.double_task if how.attention.type == DOUBLE else loops.float_task, &call, how.items, how.cost)
 
 
+LOST = {"zero": ZERO, "nan": UNKNOWN, "forgiven": FORGIVEN}
+
+
 def attention(q, k, v, y, *, heads=None, kv_heads=None, mask=None, past_k=None, past_v=None, valid=None, present_k=None,
-              present_v=None, double scale, double cap=0, left=-1, right=-1) -> Step:
+              present_v=None, double scale, double cap=0, left=-1, right=-1, str swapped="", str lost="zero") -> Step:
     """softmax(q k^T scale + mask) v by heads: a step.
 
-    Arrays are (batch, heads, rows, size), or with their numbers of heads given (batch, rows, heads * size). A mask broadcasts
+    Arrays are (batch, heads, rows, size), or with their numbers of heads given (batch, rows, heads * size); those of q, k, v
+    and y that ``swapped`` names are (batch, rows, heads, size). A mask broadcasts
     to the scores: truths of what takes part, or numbers to add; its last axis may be shorter than there are keys, then the
     rest is hidden. ``left`` and ``right`` are how many keys a query sees beside its own position, -1 for all: it stands
-    behind the cache, or so that the last query is at the last of the ``valid`` keys.
+    behind the cache, or so that the last query is at the last of the ``valid`` keys. ``lost`` says what a query gets that
+    sees no key: zeros or NaN, or zeros also where one of its scores is NaN ("forgiven").
     """
     cdef Bound how
     cdef Attention* a = &how.attention
@@ -107,14 +112,14 @@ def attention(q, k, v, y, *, heads=None, kv_heads=None, mask=None, past_k=None, 
     if code > BRAIN or any([x.dtype != q.dtype for x in (k, v, y)]):
         raise TypeError(f"no kernel for {q.dtype}, {k.dtype} and {v.dtype} to {y.dtype}")
     a.type, how.width = code, q.itemsize
-    a.batch, a.heads, a.queries, a.size = sides(q, heads, &a.q)
-    k_batch, k_heads, a.keys, k_size = sides(k, kv_heads, &a.k)
-    v_batch, v_heads, v_rows, a.v_size = sides(v, kv_heads, &a.v)
+    a.batch, a.heads, a.queries, a.size = sides(q, heads, &a.q, 'q' in swapped)
+    k_batch, k_heads, a.keys, k_size = sides(k, kv_heads, &a.k, 'k' in swapped)
+    v_batch, v_heads, v_rows, a.v_size = sides(v, kv_heads, &a.v, 'v' in swapped)
     if not (a.batch == k_batch == v_batch and k_heads == v_heads and a.keys == v_rows and a.size == k_size):
         raise ValueError(f"{q.shape}, {k.shape} and {v.shape} do not fit together")
     if a.heads and (k_heads < 1 or a.heads % k_heads):
         raise ValueError(f"{a.heads} heads cannot share {k_heads}")
-    if sides(y, heads, &a.y) != (a.batch, a.heads, a.queries, a.v_size):
+    if sides(y, heads, &a.y, 'y' in swapped) != (a.batch, a.heads, a.queries, a.v_size):
         raise ValueError(f"the result is not {y.shape}")
     how.kv_heads = k_heads
     a.group, a.past = a.heads // max(k_heads, 1) or 1, 0 if past_k is None else past_k.shape[2]
@@ -126,7 +131,7 @@ def attention(q, k, v, y, *, heads=None, kv_heads=None, mask=None, past_k=None, 
     how.valid = added(arrays, valid, np.dtype(np.int64), (a.batch,))
     masked(&how, arrays, mask)
     a.left, a.right = min(int(left), FAR), min(int(right), FAR)
-    a.scale, a.cap = scale, cap
+    a.scale, a.cap, a.lost = scale, cap, LOST[lost]
     share_out(&how)
     how.y = added(arrays, y, q.dtype, y.shape)
     grown = a.batch, k_heads, a.past + a.keys
@@ -139,9 +144,12 @@ def attention(q, k, v, y, *, heads=None, kv_heads=None, mask=None, past_k=None, 
     return bound(<Run> attended, tuple(arrays), &how, sizeof(how), loops.scratch(a))
 
 
-cdef sides(x, heads, Strides* at):
+cdef sides(x, heads, Strides* at, bint swapped):
     """The sizes of an array as (batch, heads, rows, size), and its strides."""
-    if x.ndim == 4:
+    if swapped and x.ndim == 4:
+        batch, rows, heads, size = x.shape
+        at.batch, at.head, at.row = rows * heads * size, size, heads * size
+    elif x.ndim == 4:
         batch, heads, rows, size = x.shape
         at.batch, at.head, at.row = heads * rows * size, rows * size, size
     elif x.ndim == 3 and heads and heads > 0 and x.shape[2] % heads == 0:

@@ -75,7 +75,8 @@ def test_a_run_of_operators_becomes_one_chain():
 
 def test_what_others_read_stays():
     text = """m (float[4] x) => (float[4] y, float[4] q, float[4] z, float[4] w)
-        { p = Exp(x) q = Neg(p) t = Abs(q) y = Sqrt(t) s = Cast<to=11>(y) u = Cast<to=1>(s) z = Sqrt(u) r = Relu(y) w = Neg(r) }"""
+        { p = Exp(x) q = Neg(p) t = Abs(q) y = Sqrt(t) s = Cast<to=11>(y) u = Cast<to=1>(s) z = Sqrt(u)
+          r = Relu(y) w = Neg(r) }"""
     left = fused(model(text), {"x": floats(4)})
     assert left== {"Chain": 3, "Cast": 2, "Sqrt": 1}
 

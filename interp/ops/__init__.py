@@ -10,6 +10,7 @@ FAMILIES: tuple[str, ...] = (
     "conv",
     "einsum",
     "elementwise",
+    "fused.attention",
     "fused.blocked",
     "fused.chain",
     "fused.conv",

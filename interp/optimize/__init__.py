@@ -2,6 +2,7 @@
 from ..graph import Graph
 from .activations import activations
 from .affine import fuse_affine_maps
+from .attention import attentions
 from .chains import chains
 from .clean import clean
 from .convolution import fuse_convolutions
@@ -10,14 +11,16 @@ from .fold import fold
 from .fuse import Pass, fuse
 from .layout import choose_layouts
 from .line import lines
+from .norms import norms
+from .products import products
 from .quantized import is_quantized, quantized
 from .table import one_hot_products
 from .transpose import fuse_transposed_convolutions
 
 LEVELS = (0, 1, 2)
 PASSES: tuple[Pass, ...] = (  # in this order
-    drop_duplicates, one_hot_products, activations, fuse_convolutions, fuse_transposed_convolutions, fuse_affine_maps,
-    choose_layouts, lines, chains)
+    drop_duplicates, one_hot_products, activations, attentions, norms, fuse_convolutions, fuse_transposed_convolutions,
+    fuse_affine_maps, choose_layouts, lines, products, chains)
 
 
 def optimized(graph: Graph, level: int, most: int | None = None, exact: bool = False) -> Graph:

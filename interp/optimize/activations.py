@@ -4,9 +4,8 @@ from __future__ import annotations
 from math import pi, sqrt
 from typing import Any
 
-import numpy as np
-
 from ..graph import Node
+from .activation import activation_of
 from .rewrite import Rewriter, Rules, rule
 from .terms import Product, keeps, near, plus, product, product_of
 
@@ -65,22 +64,12 @@ def mish(node: Node, at: Rewriter) -> bool:
 
 def _six(at: Rewriter, value: str) -> tuple[str, list[Node]] | None:
     """The x of a Clip of x + 3 between 0 and 6 that one node reads."""
-    clip = at.maker(value, "Clip") if at.sole(value) else None
-    if clip is None or limits(clip, at) != (0, 6):
+    node = at.maker(value, "Clip") if at.sole(value) else None
+    limits = activation_of(node, at)
+    if node is None or limits is None or (limits.alpha, limits.beta) != (0, 6):
         return None
-    sum_ = plus(at, clip.inputs[0])
-    return (sum_[0], [clip, sum_[2]]) if sum_ and sum_[1] == 3 else None
-
-
-def limits(clip: Node, at: Rewriter) -> tuple[float, float] | None:
-    """Between what numbers a Clip keeps its input, where both are known."""
-    if len(clip.inputs) == 1:
-        low, high = (clip.attributes.get(k) for k in ("min", "max"))
-    else:
-        low, high = (at.number(i) if i else None for i in [*clip.inputs[1:], "", ""][:2])
-        if any(i and at.number(i) is None for i in clip.inputs[1:]):
-            return None
-    return -np.inf if low is None else low, np.inf if high is None else high
+    sum_ = plus(at, node.inputs[0])
+    return (sum_[0], [node, sum_[2]]) if sum_ and sum_[1] == 3 else None
 
 
 @rule("Mul", "Div")

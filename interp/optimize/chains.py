@@ -6,7 +6,7 @@ from typing import Any
 
 from ..graph import Node
 from ..types import FLOATS
-from .activations import limits
+from .activation import clip
 from .rewrite import Rewriter
 
 MOST_CALLS, MOST_OPERANDS = 24, 12
@@ -22,8 +22,8 @@ SETTINGS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def _clip(node: Node, at: Rewriter) -> tuple[Any, ...] | None:
-    found = limits(node, at)
-    return None if found is None else ("clip", *found)
+    found = clip(node, at)
+    return None if found is None else ("clip", found.alpha, found.beta)
 
 
 def _power(node: Node, at: Rewriter) -> tuple[Any, ...] | None:

@@ -173,8 +173,10 @@ static void OF(finish_rows)(const Attention *how, const OF(Room) *room, ptrdiff_
                             ptrdiff_t at) {
     for (ptrdiff_t i = 0; i < rows; i++) {
         REAL *row = y + i * y_row, sum = room->sum[i], over = 1 / sum;
-        if (sum == 0)
-            memset(row, 0, (size_t)how->v_size * sizeof(REAL));
+        bool lost = sum == 0 || (how->lost == FORGIVEN && sum != sum);
+        if (lost)
+            for (ptrdiff_t d = 0; d < how->v_size; d++)
+                row[d] = how->lost == UNKNOWN ? (REAL)NAN : 0;
         else
             _Pragma("GCC ivdep") for (ptrdiff_t d = 0; d < how->v_size; d++) row[d] *= over;
         if (how->type == 2)

@@ -11,6 +11,8 @@ enum {
     FEW = 4,       /* rows for which packing keys and values does not pay */
 };
 
+enum { ZERO, UNKNOWN, FORGIVEN };
+
 /* Where the elements of an array are: steps from one batch item, head and row to the next. */
 typedef struct {
     ptrdiff_t batch, head, row;
@@ -22,6 +24,7 @@ typedef struct {
     ptrdiff_t mask_keys;           /* how many keys the mask knows; the others are hidden */
     ptrdiff_t left, right;         /* keys that a query sees on either side of its own position; -1 for all */
     ptrdiff_t rows;                /* queries of an item */
+    int lost;                      /* what a query gets that sees no key: 0 or NaN; FORGIVEN also where a score is no number: 0 */
     int type, mask_type;           /* float, double, half, brain are 0 to 3; of the mask also bool, 4, and none, -1 */
     double scale, cap;             /* a cap of 0 is none */
 } Attention;
