@@ -6,7 +6,7 @@
 
 enum {
     NEAR_BYTES = 250000, /* of input that an item reads: about half of a second-level cache */
-    LEAST_PIXELS = 48,   /* of an item, so that the weights are read for many */
+    LEAST_PIXELS = 64,   /* of an item, so that the weights are read for many */
     MOST_PIXELS = 1536,
     CHAIN = 256,         /* products in one chain of sums; longer ones are split, for accuracy and so that weights stay near */
     PRODUCTS_PER_NS = 40,
@@ -159,7 +159,8 @@ static int direct_task(const void *args, ptrdiff_t begin, ptrdiff_t end, void *s
 static int direct_run(BlockedCall *call, const Team *team, Share share) {
     const BlockedConv *how = call->how;
     ptrdiff_t pixels = how->out[0] * how->out[1], planes = how->batch * how->groups, unit = how->padded ? how->out[1] : 1;
-    ptrdiff_t near = NEAR_BYTES / (planes_of(how) * unit_of(how) * (ptrdiff_t)sizeof(float));
+    ptrdiff_t lines = how->stride[1] > 1 ? 2 : 1; /* that a pixel takes, of which a cache line holds two */
+    ptrdiff_t near = NEAR_BYTES / (planes_of(how) * unit_of(how) * lines * (ptrdiff_t)sizeof(float));
     ptrdiff_t most = how->padded ? how->rows * unit : near < LEAST_PIXELS ? LEAST_PIXELS : lesser(near, MOST_PIXELS);
     ptrdiff_t blocks = pieces(pixels, most), items = planes * blocks, wanted = team->threads > 1 ? ITEMS * team->threads : 1;
     if (!items)

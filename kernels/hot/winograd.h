@@ -46,39 +46,49 @@ static ptrdiff_t winograd_packed_size(const BlockedConv *how) {
     return how->groups * POINTS * how->out_blocks * how->in_blocks * OCTET * OCTET;
 }
 
-/* One axis of a kernel at the points. */
-static void kernel_at_points(const double *g, ptrdiff_t step, double *out, ptrdiff_t out_step) {
+enum { MOST_LANES = (FEW + 1) * OCTET };
+
+/* One axis of the kernels of some output channels at the points. */
+static void kernels_at_points(const double (*g)[MOST_LANES], int step, double (*out)[MOST_LANES], int out_step) {
     const double a = A, b = B, by_a = 1 / (2 * a * a * (a * a - b * b)), by_b = 1 / (2 * b * b * (b * b - a * a));
-    double even_a = (g[0] + a * a * g[2 * step]) * by_a, odd_a = a * g[step] * by_a;
-    double even_b = (g[0] + b * b * g[2 * step]) * by_b, odd_b = b * g[step] * by_b;
-    out[0] = g[0] / (a * a * b * b);
-    out[out_step] = even_a + odd_a;
-    out[2 * out_step] = even_a - odd_a;
-    out[3 * out_step] = even_b + odd_b;
-    out[4 * out_step] = even_b - odd_b;
-    out[5 * out_step] = g[2 * step];
+    for (int l = 0; l < MOST_LANES; l++) {
+        double first = g[0][l], second = g[step][l], third = g[2 * step][l];
+        double even_a = (first + a * a * third) * by_a, odd_a = a * second * by_a;
+        double even_b = (first + b * b * third) * by_b, odd_b = b * second * by_b;
+        out[0][l] = first / (a * a * b * b);
+        out[out_step][l] = even_a + odd_a;
+        out[2 * out_step][l] = even_a - odd_a;
+        out[3 * out_step][l] = even_b + odd_b;
+        out[4 * out_step][l] = even_b - odd_b;
+        out[5 * out_step][l] = third;
+    }
+}
+
+/* The kernels of an input channel and `lanes` output channels, of which `there` are, `step` apart, at all points. */
+static void pack_kernels(const float *w, ptrdiff_t step, ptrdiff_t there, ptrdiff_t lanes, float *out, ptrdiff_t point) {
+    double taps[9][MOST_LANES] = {{0}}, half[3 * SPAN][MOST_LANES], whole[POINTS][MOST_LANES];
+    for (ptrdiff_t l = 0; l < there; l++)
+        for (int i = 0; i < 9; i++)
+            taps[i][l] = w[l * step + i];
+    for (int j = 0; j < 3; j++)
+        kernels_at_points(taps + j, 3, half + j, 3);
+    for (int i = 0; i < SPAN; i++)
+        kernels_at_points(half + 3 * i, 1, whole + SPAN * i, 1);
+    for (int k = 0; k < POINTS; k++)
+        for (ptrdiff_t l = 0; l < lanes; l++)
+            out[k * point + l] = (float)whole[k][l];
 }
 
 /* Point after point, in each one tile of output channels after another, in each channel by channel. */
 static void winograd_pack(const BlockedConv *how, const float *w, float *out) {
-    ptrdiff_t channels = how->in_blocks * OCTET, point = how->out_blocks * OCTET * channels;
-    memset(out, 0, winograd_packed_size(how) * sizeof(float));
-    for (ptrdiff_t g = 0; g < how->groups; g++, out += POINTS * point)
-        for (ptrdiff_t m = 0; m < how->out_channels; m++) {
-            ptrdiff_t number = lesser(m / (FEW * OCTET), channel_tiles(how->out_blocks) - 1), first = number * FEW * OCTET;
-            ptrdiff_t lanes = channel_tile(how->out_blocks, number) * OCTET;
-            float *to = out + first * channels + m - first;
-            for (ptrdiff_t c = 0; c < how->in_channels; c++, w += 9) {
-                double taps[9], half[3 * SPAN], whole[POINTS];
-                for (int i = 0; i < 9; i++)
-                    taps[i] = w[i];
-                for (int j = 0; j < 3; j++)
-                    kernel_at_points(taps + j, 3, half + j, 3);
-                for (int i = 0; i < SPAN; i++)
-                    kernel_at_points(half + 3 * i, 1, whole + SPAN * i, 1);
-                for (int k = 0; k < POINTS; k++)
-                    to[k * point + c * lanes] = (float)whole[k];
-            }
+    ptrdiff_t channels = how->in_blocks * OCTET, point = how->out_blocks * OCTET * channels, step = how->in_channels * 9;
+    for (ptrdiff_t g = 0; g < how->groups; g++, w += how->out_channels * step, out += POINTS * point)
+        for (ptrdiff_t o = 0; o < channel_tiles(how->out_blocks); o++) {
+            ptrdiff_t first = o * FEW * OCTET, lanes = channel_tile(how->out_blocks, o) * OCTET;
+            ptrdiff_t there = lesser(lanes, how->out_channels - first);
+            for (ptrdiff_t c = 0; c < channels; c++)
+                pack_kernels(w + first * step + c * 9, step, c < how->in_channels ? there : 0, lanes,
+                             out + first * channels + c * lanes, point);
         }
 }
 
