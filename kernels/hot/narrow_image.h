@@ -1,7 +1,7 @@
 /* Convolutions of bytes with packed weights: the image, with its padding, is laid out by fours of channels; from it patches of
    sixteen pixels are copied for a block, which all output channels then read. Included by integer.c. */
 
-enum { PATCHES_BYTES = 160 << 10, MOST_PATCHES = 16, NEAR_BYTES = 20 << 10 };
+enum { PATCHES_BYTES = 160 << 10, MOST_PATCHES = 16, NEAR_BYTES = 24 << 10 };
 
 typedef struct {
     ptrdiff_t fours, size[AXES]; /* of channels, and of the image with its padding, as far as windows reach */
@@ -108,7 +108,7 @@ static void sum_pixels(const Integers *how, const uint8_t *patch, int32_t *sums)
 }
 
 static ptrdiff_t most_patches(const Integers *how) {
-    ptrdiff_t each = 4 * TILE_COLUMNS * how->groups + 1, fit = (4 * each <= NEAR_BYTES ? NEAR_BYTES : PATCHES_BYTES) / each;
+    ptrdiff_t fit = PATCHES_BYTES / (4 * TILE_COLUMNS * how->groups + 1);
     fit = fit > MOST_PATCHES ? MOST_PATCHES : fit < 1 ? 1 : fit;
     return even_piece(pieces(how->n, TILE_COLUMNS), fit);
 }
@@ -154,7 +154,7 @@ static void four_channels(const IntegersCall *call, ptrdiff_t i, ptrdiff_t j, pt
     const Integers *how = call->how;
     ptrdiff_t channels = lesser(TILE_ROWS, how->m - i);
     const uint8_t *block = how->blocks + how->a_at[call->batch] + i / TILE_ROWS * how->block_size;
-    int32_t sum[TILE_ROWS][TILE_COLUMNS] = {{0}};
+    int32_t sum[TILE_ROWS][TILE_COLUMNS];
     by_columns(n, block, room->patches + 4 * p * how->groups, how->groups, sum);
     for (ptrdiff_t s = 0; s < channels && room->summed; s++)
         for (int l = 0; l < TILE_COLUMNS; l++)
@@ -164,22 +164,18 @@ static void four_channels(const IntegersCall *call, ptrdiff_t i, ptrdiff_t j, pt
     finish_rows(finish, false, sum, channels, n, call->y, (call->batch * how->m + i) * how->n + j + p, how->n);
 }
 
-/* Some output channels of a block of pixels. What is read again and again stays in the first-level cache: a patch if it fits
-   where not all of them do, else the weights. */
+/* Some output channels of a block of pixels. What is read again and again stays in the first-level cache: as many patches as fit,
+   or the weights where not even one does. */
 static void channels_by_pixels(const IntegersCall *call, ptrdiff_t i, ptrdiff_t end, ptrdiff_t j, ptrdiff_t pixels,
                                const ImageRoom *room) {
+    ptrdiff_t near = NEAR_BYTES / (4 * TILE_COLUMNS * call->how->groups + 1) * TILE_COLUMNS;
     Finish finish = begun(call);
     const float none = 0;
     finish.bias = &none;
     finish.step = 1;
-    ptrdiff_t each = 4 * TILE_COLUMNS * call->how->groups;
-    if (each <= NEAR_BYTES && pieces(pixels, TILE_COLUMNS) * each > NEAR_BYTES)
-        for (ptrdiff_t p = 0; p < pixels; p += TILE_COLUMNS)
-            for (ptrdiff_t c = i; c < end; c += TILE_ROWS)
-                four_channels(call, c, j, p, lesser(TILE_COLUMNS, pixels - p), room, &finish);
-    else
+    for (ptrdiff_t first = 0; first < pixels; first += near ? near : pixels)
         for (ptrdiff_t c = i; c < end; c += TILE_ROWS)
-            for (ptrdiff_t p = 0; p < pixels; p += TILE_COLUMNS)
+            for (ptrdiff_t p = first; p < (near ? lesser(first + near, pixels) : pixels); p += TILE_COLUMNS)
                 four_channels(call, c, j, p, lesser(TILE_COLUMNS, pixels - p), room, &finish);
 }
 

@@ -7,7 +7,7 @@
 enum {
     MOST_LINES = 16,
     MOST_SUM = 128,
-    PENDING = 8, /* groups that wait for one to make a quad with */
+    PENDING = 32, /* groups that wait for one to make a quad with */
 };
 
 /* A block: this, the places of its groups in order (those of quads by twos), then their weights. */

@@ -44,16 +44,27 @@ ALWAYS void tile_sums(bool weights_repeat, int rows, int vectors, const uint8_t 
         const uint8_t *x0 = x + place[0] * step, *x1 = x + place[1] * step;
         const uint8_t *row0 = weights_repeat ? w : x0, *row1 = weights_repeat ? w + each : x1;
         const uint8_t *column0 = weights_repeat ? x0 : w, *column1 = weights_repeat ? x1 : w + each;
+#pragma GCC unroll 4
+        for (int r = 0; r < rows && !weights_repeat; r++) {
+            __m256i a = repeated(row0 + 4 * r), b = repeated(row1 + 4 * r);
 #pragma GCC unroll 2
-        for (int v = 0; v < vectors; v++) {
+            for (int v = 0; v < vectors; v++) {
+                __m256i four = _mm256_add_epi16(_mm256_maddubs_epi16(a, wide_at(column0 + 32 * v)),
+                                                _mm256_maddubs_epi16(b, wide_at(column1 + 32 * v)));
+                sum[r][v] = _mm256_add_epi32(sum[r][v], _mm256_madd_epi16(four, one));
+            }
+            __asm__("" ::: "memory");
+        }
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors && weights_repeat; v++) {
             __m256i c = wide_at(column0 + 32 * v), d = wide_at(column1 + 32 * v);
 #pragma GCC unroll 4
             for (int r = 0; r < rows; r++) {
-                __m256i four = _mm256_add_epi16(neighbours(weights_repeat, repeated(row0 + 4 * r), c),
-                                                neighbours(weights_repeat, repeated(row1 + 4 * r), d));
+                __m256i four = _mm256_add_epi16(_mm256_maddubs_epi16(c, repeated(row0 + 4 * r)),
+                                                _mm256_maddubs_epi16(d, repeated(row1 + 4 * r)));
                 sum[r][v] = _mm256_add_epi32(sum[r][v], _mm256_madd_epi16(four, one));
             }
-            __asm__("" ::: "memory"); /* or what is repeated would be kept for the next vector, and sums spilled */
+            __asm__("" ::: "memory"); /* or what was read would be kept for the next vector, and sums spilled */
         }
     }
     for (int32_t n = head->narrows; n > 0; n--, place++, w += each) {
