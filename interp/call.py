@@ -67,7 +67,7 @@ def _called(node: Node, arrays: Arrays, attributes: dict[str, Any], constant: Co
         shape = numbers(facts[0].shape)
         return [made[0].reshape(shape)] if node.op.view is not None and shape is not None else made
     outs = buffers(node, facts)
-    arrays = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in arrays]  # as programs hand them over
+    arrays = [handed(a) if isinstance(a, np.ndarray) else a for a in arrays]  # as programs hand them over
     made = node.op.run(*arrays, **attributes, **given, out=outs if outs is None or node.schema.several else outs[0])(threads)
     if outs is not None:
         return outs
@@ -96,13 +96,19 @@ def room(fact: Fact) -> Any:
     return cell(None) if shape is None or dtype is None or dtype.hasobject else np.empty(shape, dtype)
 
 
+def handed(array: np.ndarray) -> np.ndarray:
+    """An array as C code can read it."""
+    array = np.asarray(array, order="C")
+    return array if array.flags.aligned else array.copy()
+
+
 def settled(node: Node, attributes: dict[str, Any], constant: Constant) -> Callable[[Arrays], list[Any]]:
     """Calls of a node whose types are settled and whose results no buffer can hold: they need no second look."""
     given = extras(node, constant)
 
     def called(arrays: Arrays) -> list[Any]:
         if "out" in node.op.wants:
-            arrays = [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in arrays]
+            arrays = [handed(a) if isinstance(a, np.ndarray) else a for a in arrays]
             made = node.op.run(*arrays, **attributes, **given, out=None)(1)
         else:
             made = node.op.run(*arrays, **attributes, **given)

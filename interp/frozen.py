@@ -19,7 +19,7 @@ def written() -> dict[str, Any]:
     """All that was written down, empty where the package was not built."""
     try:
         with open(FILE, "rb") as file:
-            return marshal.load(file)
+            return marshal.loads(file.read())
     except (OSError, ValueError, EOFError, TypeError):
         return {}
 

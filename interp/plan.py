@@ -1,7 +1,7 @@
 """Where every value lives: aliases, lifetimes, one arena. Worked out once; a signature only fills in the sizes."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -19,31 +19,11 @@ from .kernels.program import Cancel, Cell, Program
 from .kernels.step import Later, Step, copied
 from .kernels.strings import viewed
 from .types import DTYPE
+from .weights import Packing
 
 OBJECT = np.dtype(object)
 MOST_ITERATIONS = 2**31  # of one loop, beyond which it is taken for endless
 LINE = 64  # bytes: every storage starts on a cache line
-
-
-class Packing:
-    """What is made of constants, such as packed weights: once a session, for all its programs."""
-
-    def __init__(self) -> None:
-        self._constants: dict[int, Any] = {}
-        self._made: dict[tuple[Callable, int], Any] = {}
-
-    def own(self, constants: Iterable[Any]) -> None:
-        """Let these arrays be known as constants."""
-        self._constants |= {id(c): c for c in constants}
-
-    def __call__(self, make: Callable[[np.ndarray], Any], array: np.ndarray) -> Any:
-        """``make(array)`` where the array is a constant, else the array."""
-        if id(array) not in self._constants:
-            return array
-        key = make, id(array)
-        if key not in self._made:
-            self._made.setdefault(key, make(array))
-        return self._made[key]
 
 
 @dataclass
@@ -85,6 +65,9 @@ class Plan:
         self.calls = [(make, n) for n in self.nodes if not self._is_view(n) for make in self._makers(n, bodies.get(id(n), {}))]
         self.labels = [label(n) for _, n in self.calls] + [f"output {self.outputs[k]}" for k in self.copies]
         self.addresses = {address(c) for k, c in self.graph.constants.items() if k in self.used and k not in self.cells}
+        self.loose = {v for v, r in self.root.items() if isinstance(c := self.graph.constants.get(r), np.ndarray)
+                      and not c.flags.aligned}
+        self.order = sorted(range(len(self.calls)), key=self._weight, reverse=True)  # a copy is let go before others are made
         self.distinct = sorted({self.facts[v].shape or () for v in self.used - self.cells}, key=str)
         self.dtypes = {v: self.facts[v].dtype for v in self.used - self.cells}
 
@@ -334,15 +317,31 @@ class Plan:
                     raise RunError(f"{label(node)}: no array can have its result's shape, {list(shape)}{small}")
         raise RunError(f"no array can have one of the shapes {list(map(list, shapes.values()))}")
 
+    def _weight(self, call: int) -> int:
+        """Bytes of the constants of a call that have to be copied before they are packed."""
+        return sum(self.graph.constants[self.root[i]].nbytes for i in self.calls[call][1].inputs if i in self.loose)
+
+    def _tight(self, make: Callable[..., Any], node: Node, given: list[Any], outs: list[Any]) -> Any:
+        """A call with constants that C code cannot read where they lie: aligned, unless they are only packed."""
+        if "constant" in node.op.wants:
+            made = make(given, outs)
+            if all(not isinstance(a, np.ndarray) or a.flags.aligned for a in getattr(made, "arrays", given)):
+                return made
+        given = [self.settings.constant.aligned(a) if i in self.loose else a for i, a in zip(node.inputs, given, strict=True)]
+        self.addresses |= {address(a) for i, a in zip(node.inputs, given, strict=True) if i in self.loose}
+        return make(given, outs)
+
     def _steps(self, memory: dict[str, Any]) -> list[Any]:
         """Every call, bound to where its values live."""
-        steps = []
-        for make, node in self.calls:
+        steps: list[Any] = [None] * len(self.calls)
+        for k in self.order:
+            make, node = self.calls[k]
             try:
-                made = make([memory[i] for i in node.inputs], [memory[o] for o in node.outputs])
+                given, outs = [memory[i] for i in node.inputs], [memory[o] for o in node.outputs]
+                made = make(given, outs) if self.loose.isdisjoint(node.inputs) else self._tight(make, node, given, outs)
                 if not isinstance(made, Step | Later):
                     raise ValueError(f"it was given the buffers to fill and returned no step but {type(made).__name__}")
-                steps.append(made)
+                steps[k] = made
             except InterpError:
                 raise
             except Exception as e:

@@ -20,9 +20,10 @@ from .kernels.step import KernelFailed
 from .ops import standard
 from .optimize import LEVELS, optimized
 from .parts import KEPT, Body, bodies_of
-from .plan import MOST_ITERATIONS, Packing, Settings
+from .plan import MOST_ITERATIONS, Settings
 from .registry import Registry
 from .types import as_map, type_of
+from .weights import Packing, let_go
 
 if TYPE_CHECKING:
     import onnx
@@ -44,6 +45,7 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
     beside the model's own, from which external data may come. ``most_iterations``: of one Loop, beyond which it is taken for
     endless and the run ends with a RunError; ``most_bytes``: that the values of one run may take (default: the memory that
     the machine has).
+    A file of more than a few MiB is mapped: while the session lives, put another in its place rather than write to it.
     Raises ModelError, Unsupported or UsageError.
     """
     from .loading import load as read
@@ -85,7 +87,10 @@ class Session:
         self._variants: dict[tuple[frozenset[str], tuple[str, ...] | None], Body] = {}
 
     def _planned(self, graph: Graph) -> Body:
+        stored = list(graph.constants.values())
         graph = optimized(graph, self._level, self._settings.most_bytes, self._exact)
+        for array in stored:  # what passes made of them is there, and programs read them again
+            let_go(array)
         own_constants(graph, self._settings)
         return Body(graph, [declared(v) for v in graph.inputs], self._settings)
 

@@ -21,6 +21,7 @@ from .types import ELEMENTS, OF_CODE
 LARGEST = 1 << 62  # bytes; NumPy's sizes are signed 64-bit numbers
 LARGEST_SPARSE = 1 << 31  # what a dense tensor in a protobuf file can have at the most
 LARGEST_RANK = 64
+LOOSE = 1 << 16  # bytes from which an array stays where it lies, though it be unaligned: what needs it otherwise copies it
 SMALL_FILE = 1 << 16  # not worth a mapping, which would keep the file open
 
 FIELDS = {"float": "float_data", "complex64": "float_data", "double": "double_data", "complex128": "double_data",
@@ -120,7 +121,7 @@ def mapped(file: int, size: int) -> mmap:
 
 
 def array(tensor: Any, folder: Folder) -> np.ndarray:
-    """A TensorProto as a read-only array; strings as objects (str)."""
+    """A TensorProto as a read-only array, a large one as it lies in the file, unaligned perhaps; strings as objects (str)."""
     what = f"tensor {tensor.name!r}"
     kind = OF_CODE.get(tensor.data_type)
     if kind is None:
@@ -192,7 +193,7 @@ def _elements(data: np.ndarray, dtype: np.dtype, bits: int, count: int) -> np.nd
     if dtype.kind == "b":
         return data != 0
     made = data.view(dtype)
-    return made if made.flags.aligned else made.copy()
+    return made if made.flags.aligned or made.nbytes >= LOOSE else made.copy()
 
 
 def dense(sparse: Any, folder: Folder) -> np.ndarray:

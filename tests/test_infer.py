@@ -8,7 +8,8 @@ from interp.infer import Scope, declared, localised
 from interp.kernels.program import Cancel
 from interp.loading import load
 from interp.parts import Model, needs_data
-from interp.plan import Packing, Settings
+from interp.plan import Settings
+from interp.weights import Packing
 
 from .toys import IF, LOOP, NESTED, floats, model, registry, session
 

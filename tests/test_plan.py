@@ -13,7 +13,8 @@ from interp.infer import Scope, declared
 from interp.kernels.program import Cancel
 from interp.loading import load
 from interp.parts import bodies_of
-from interp.plan import LINE, Packing, Plan, Settings, arranged
+from interp.plan import LINE, Plan, Settings, arranged
+from interp.weights import Packing
 
 from .toys import floats, model, registry, session
 

@@ -189,3 +189,66 @@ def test_lengths_that_lie_and_endless_nesting_are_refused(content):
         messages.model(content)
     with pytest.raises(ModelError):
         interp.load(content)
+
+
+# Memory
+
+
+GROWTH = """
+import sys
+from pathlib import Path
+import numpy as np
+import interp
+
+def status(field):
+    [line] = [s for s in Path("/proc/self/status").read_text().splitlines() if s.startswith(field)]
+    return int(line.split()[1]) * 1024
+
+x = np.ones((1, 2048), np.float32)
+before = status("VmRSS")
+Path("/proc/self/clear_refs").write_text("5")
+s = interp.load(sys.argv[1], threads=1)
+y = s.run(None, {"x": x})[0]
+grown = status("VmRSS") - before, status("VmHWM") - before
+s.observers.append(lambda *_: None)
+assert np.array_equal(y, s.run(None, {"x": x})[0])  # weights that were let go are read again
+print([*map(int, grown), float(y.sum())])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured as Linux tells it")
+@pytest.mark.parametrize("shift", range(2))
+def test_weights_are_mapped_and_resident_once(tmp_path, shift):
+    rng = np.random.default_rng(0)
+    weights = [rng.integers(-1, 2, (2048, 2048)).astype(np.float32) for _ in range(6)]
+    nodes = [helper.make_node("MatMul", [f"h{i}", f"w{i}"], [f"h{i + 1}"], f"n{'x' * shift}") for i in range(6)]
+    nodes.append(helper.make_node("Clip", ["h6"], ["y"]))
+    nodes[0].input[0] = "x"
+    graph = helper.make_graph(nodes, "g" * (1 + shift), [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2048])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2048])],
+                              [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)])
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(graph), path)
+    done = subprocess.run([sys.executable, "-c", GROWTH, str(path)], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rest, peak, total = json.loads(done.stdout)
+    size = sum(w.nbytes for w in weights)
+    assert rest < 1.3 * size and peak < 1.6 * size, (rest / size, peak / size)
+    want = np.ones((1, 2048))
+    for w in weights:
+        want = want @ w
+    assert total == pytest.approx(want.sum(), rel=1e-3)
+
+
+def test_large_weights_lie_in_the_file_and_are_aligned_for_who_reads_them(tmp_path):
+    table = np.arange(3_000_000, dtype=np.float32).reshape(-1, 10)
+    for name in ("i", "ii", "iii", "iiii"):
+        nodes = [helper.make_node("Gather", ["t", name], ["g"]), helper.make_node("Add", ["g", "r"], ["y"])]
+        graph = helper.make_graph(nodes, "g",
+                                  [helper.make_tensor_value_info(name, TensorProto.INT64, [2])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 10])],
+                                  [numpy_helper.from_array(table, "t"), numpy_helper.from_array(table[:1], "r")])
+        path = tmp_path / f"{name}.onnx"
+        onnx.save(helper.make_model(graph), path)
+        [y] = interp.load(path).run(None, {name: np.array([2, 299_999])})
+        np.testing.assert_array_equal(y, table[[2, 299_999]] + table[:1])
