@@ -37,6 +37,7 @@ static void octets(const float *x, float *y, ptrdiff_t n, const float scale[8], 
     switch (activation->kind) {
     case ACTIVATION_NONE: affine(x, y, n, scale, shift, &(Activation){ACTIVATION_NONE, 0, 0}); break;
     case ACTIVATION_RELU: affine(x, y, n, scale, shift, &(Activation){ACTIVATION_RELU, 0, 0}); break;
+    case ACTIVATION_SWISH: affine(x, y, n, scale, shift, &(Activation){ACTIVATION_SWISH, activation->alpha, 0}); break;
     default: affine(x, y, n, scale, shift, activation);
     }
 }
