@@ -11,7 +11,8 @@
 static void cut(ProductCall *call, size_t size, int threads) {
     const Product *how = call->how;
     ptrdiff_t columns = PANEL_BYTES / (ptrdiff_t)size;
-    call->columns = columns * even_piece(pieces(how->n, columns), PANEL_BLOCK);
+    ptrdiff_t most = in_streams(how, size) ? lesser(STREAM_BLOCK, 1 + how->n / threads) / columns : PANEL_BLOCK;
+    call->columns = columns * even_piece(pieces(how->n, columns), most > 0 ? most : 1);
     call->column_blocks = pieces(how->n, call->columns);
     call->rows = row_share(how->m, how->batch * call->column_blocks, threads);
     call->row_blocks = pieces(how->m, call->rows);

@@ -1,5 +1,6 @@
 /* Products of a batch in blocks that threads share, for one element type, REAL. Included once for each. */
 #include "hot/product.h"
+#include "hot/few_rows.h"
 #include "hot/activate_rows.h"
 
 /* A block of the result, of one of the batch: chains of at most DEPTH products, added up in y. */
@@ -12,7 +13,8 @@ static void OF(piece)(const ProductCall *call, ptrdiff_t batch, ptrdiff_t i, ptr
                         true, call->residual ? (const REAL *)call->residual + from : NULL, NULL, NULL};
     Activation activation = {how->activation, how->act_alpha, how->act_beta};
     OF(Epilogue) e = OF(from)(&all, i, j);
-    ptrdiff_t most = even_piece(how->k, DEPTH), k = 0;
+    bool streams = in_streams(how, sizeof(REAL)), dots = by_dots(how);
+    ptrdiff_t most = even_piece(how->k, streams ? how->k : dots ? DEPTH * LANES : DEPTH), k = 0;
     do {
         ptrdiff_t depth = lesser(most, how->k - k);
         OF(Factor) left = {a + k * how->a_column, ROWS * how->a_row, how->a_row, how->a_column};
@@ -24,7 +26,12 @@ static void OF(piece)(const ProductCall *call, ptrdiff_t batch, ptrdiff_t i, ptr
             OF(part)(&left, &right, rows, columns, depth, &e);
         } else {
             const REAL *b = (const REAL *)call->b + how->b_at[batch] + k * how->b_row + j * how->b_column;
-            OF(part_unpacked)(how, b, &left, rows, columns, depth, &e, scratch);
+            if (streams)
+                OF(stream)(left.at, left.along, b, how->b_row, depth, columns, &e, scratch);
+            else if (dots)
+                OF(dotted)(left.at, left.cross, b, how->b_column, rows, columns, depth, &e);
+            else
+                OF(part_unpacked)(how, b, &left, rows, columns, depth, &e, scratch);
         }
         e.first = false;
         k += depth;

@@ -1,6 +1,43 @@
 /* Matrix products for one element type, REAL. Included once for each. */
 #include "hot/tile.h"
 
+#ifndef INTERP_HOT_PRODUCT_H
+#define INTERP_HOT_PRODUCT_H
+#if defined(__AVX2__)
+/* Eight rows of eight, `column` apart, turned. */
+static inline void turn_square(const float *b, ptrdiff_t column, float *out, ptrdiff_t row) {
+    __m256 pair[8], four[8];
+    for (int i = 0; i < 8; i += 2) {
+        __m256 first = _mm256_loadu_ps(b + i * column), second = _mm256_loadu_ps(b + (i + 1) * column);
+        pair[i] = _mm256_unpacklo_ps(first, second);
+        pair[i + 1] = _mm256_unpackhi_ps(first, second);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int h = 0; h < 2; h++) {
+            four[i + 2 * h] = _mm256_shuffle_ps(pair[i + h], pair[i + h + 2], 0x44);
+            four[i + 2 * h + 1] = _mm256_shuffle_ps(pair[i + h], pair[i + h + 2], 0xee);
+        }
+    for (int i = 0; i < 4; i++) {
+        _mm256_storeu_ps(out + i * row, _mm256_permute2f128_ps(four[i], four[i + 4], 0x20));
+        _mm256_storeu_ps(out + (i + 4) * row, _mm256_permute2f128_ps(four[i], four[i + 4], 0x31));
+    }
+}
+#endif
+#endif
+
+/* LANES columns of k numbers that lie side by side, `column` apart, into the rows of a panel. */
+static void OF(turn)(const REAL *b, ptrdiff_t column, ptrdiff_t k, REAL *out) {
+    ptrdiff_t l = 0;
+#if defined(__AVX2__)
+    if (sizeof(REAL) == sizeof(float))
+        for (; k - l >= LANES; l += LANES)
+            turn_square((const float *)b + l, column, (float *)out + l * COLUMNS, COLUMNS);
+#endif
+    for (; l < k; l++)
+        for (ptrdiff_t j = 0; j < LANES; j++)
+            out[l * COLUMNS + j] = b[l + j * column];
+}
+
 /* One panel: `n` columns of b, zeros beyond them. */
 ALWAYS void OF(pack_panel)(const REAL *b, ptrdiff_t row, ptrdiff_t column, ptrdiff_t k, ptrdiff_t n, REAL *out) {
     if (column == 1 && n == COLUMNS) {
@@ -10,7 +47,11 @@ ALWAYS void OF(pack_panel)(const REAL *b, ptrdiff_t row, ptrdiff_t column, ptrdi
     }
     if (n < COLUMNS)
         memset(out, 0, k * COLUMNS * sizeof(REAL));
-    for (ptrdiff_t j = 0; j < n; j++)
+    ptrdiff_t j = 0;
+    if (row == 1)
+        for (; n - j >= LANES; j += LANES)
+            OF(turn)(b + j * column, column, k, out + j);
+    for (; j < n; j++)
         for (ptrdiff_t l = 0; l < k; l++)
             out[l * COLUMNS + j] = b[l * row + j * column];
 }
@@ -44,17 +85,6 @@ static void OF(gemv)(const REAL *a, ptrdiff_t along, const OF(Factor) *b, ptrdif
         e->then(e, 0, j, 1, GEMV_PANELS * COLUMNS);
 }
 
-/* Many rows: blocks of them, each small enough for the second-level cache. */
-static void OF(blocks)(const OF(Factor) *a, const OF(Factor) *b, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth,
-                       const OF(Epilogue) *e) {
-    for (ptrdiff_t i = 0; i < rows; i += ROW_BLOCK) {
-        OF(Factor) part = *a;
-        OF(Epilogue) moved = OF(from)(e, i, 0);
-        part.at += i / ROWS * a->step;
-        OF(block)(&part, b, lesser(ROW_BLOCK, rows - i), columns, depth, &moved);
-    }
-}
-
 /* Sums over `depth` products for a block of the result. */
 static void OF(part)(const OF(Factor) *a, const OF(Factor) *b, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth,
                      const OF(Epilogue) *e) {
@@ -65,7 +95,12 @@ static void OF(part)(const OF(Factor) *a, const OF(Factor) *b, ptrdiff_t rows, p
     OF(Factor) rest = *b;
     OF(Epilogue) moved = OF(from)(e, 0, j);
     rest.at += j / COLUMNS * b->step;
-    OF(blocks)(a, &rest, rows, columns - j, depth, &moved);
+    for (ptrdiff_t i = 0; i < rows; i += ROW_BLOCK) {
+        OF(Factor) some = *a;
+        OF(Epilogue) down = OF(from)(&moved, i, 0);
+        some.at += i / ROWS * a->step;
+        OF(block)(&some, &rest, lesser(ROW_BLOCK, rows - i), columns - j, depth, &down);
+    }
 }
 
 /* The same where b is as a run brings it: packed into scratch, or read where it lies if too few rows would use the copy. */

@@ -20,6 +20,8 @@ enum {
     ROW_BLOCK = 96,    /* rows of the first factor that stay in the second-level cache; a multiple of ROWS */
     DIRECT_ROWS = 30,  /* up to so many rows, reading a factor where it lies beats packing it */
     PANEL_BLOCK = 16,  /* panels of the second factor that do */
+    FETCH_ROWS = 48,   /* from so many rows on there is time to fetch the next panel ahead */
+    LINE = 64,         /* bytes that come at once */
     GEMV_PANELS = 4,   /* panels that a single row meets at once: enough sums to hide the latency of the adder */
 };
 
@@ -29,6 +31,12 @@ static inline ptrdiff_t row_share(ptrdiff_t rows, ptrdiff_t blocks, int threads)
     if (threads < 2 || !groups || !blocks)
         return groups * ROWS;
     return pieces(groups, lesser(pieces(4 * threads, blocks), groups)) * ROWS;
+}
+
+/* How many of the rows left the next tile takes: two of nearly the same height beat a full one and a low one, whose few sums
+   wait for each other. */
+static inline ptrdiff_t tile_rows(ptrdiff_t left, bool anywhere) {
+    return anywhere && left > ROWS && left < 2 * ROWS ? (left + 1) / 2 : lesser(left, ROWS);
 }
 
 /* What so many sums of `depth` products take, roughly. */
@@ -152,13 +160,23 @@ static void OF(tile)(ptrdiff_t rows, const OF(Factor) *a, const REAL *at, const 
         e->then(e, i, j, rows, lesser(n, COLUMNS));
 }
 
-/* A block of sums: panels of b in the outer loop, so that one stays in the first-level cache for all rows. */
+/* A block of sums: panels of b in the outer loop, so that one stays in the first-level cache for all rows. While many rows
+   pass, the next panel is fetched. */
 static void OF(block)(const OF(Factor) *a, const OF(Factor) *b, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth,
                       const OF(Epilogue) *e) {
-    for (ptrdiff_t j = 0; j < columns; j += COLUMNS)
-        for (ptrdiff_t i = 0; i < rows; i += ROWS)
-            OF(tile)(lesser(ROWS, rows - i), a, a->at + i / ROWS * a->step, b, b->at + j / COLUMNS * b->step, depth, e, i, j,
-                     columns - j);
+    bool anywhere = a->step == ROWS * a->cross; /* a tile may begin at any row */
+    bool fetches = b->along == COLUMNS && rows > FETCH_ROWS;
+    for (ptrdiff_t j = 0, some; j < columns; j += COLUMNS) {
+        const REAL *panel = b->at + j / COLUMNS * b->step;
+        const char *ahead = (const char *)(panel + b->step);
+        ptrdiff_t share = fetches && columns - j > COLUMNS ? depth * PANEL_BYTES / LINE / pieces(rows, ROWS) : 0;
+        for (ptrdiff_t i = 0; i < rows; i += some) {
+            some = tile_rows(rows - i, anywhere);
+            for (ptrdiff_t l = 0; l < share; l++, ahead += LINE)
+                __builtin_prefetch(ahead);
+            OF(tile)(some, a, a->at + (anywhere ? i * a->cross : i / ROWS * a->step), b, panel, depth, e, i, j, columns - j);
+        }
+    }
 }
 
 /* The epilogue for a block that begins at row i and column j. */
