@@ -165,8 +165,13 @@ def dynamic(x, y, scale, zero):
     return bound(<Run> found_and_scaled, (x, y, scale, zero), &how, sizeof(how), sizeof(Range))
 
 
+cdef enum:
+    MOST_AXES = 8  # that are left once neighbours along which operands go on alike are one
+
 cdef struct Pairing:
-    Py_ssize_t n
+    Py_ssize_t rows, length, pieces  # stretches of the result in which each operand goes on or repeats
+    Py_ssize_t[MOST_AXES] sizes, a_steps, b_steps  # the axes of rows, the last first
+    int axes
     bint product, is_signed, late, a_single, b_single
     int[3] first, zero  # where a, b and y stand, each with its scale behind it; and their zero points, -1 for what is absent
     int arrays
@@ -185,14 +190,20 @@ cdef Operand operand(void** at, const Pairing* how, int k, bint single) noexcept
 
 
 cdef int some_pairs(const PairCall* call, Py_ssize_t begin, Py_ssize_t end, void* scratch) noexcept nogil:
+    cdef const Pairing* how = call.how
     cdef Pairs some = call.pairs
-    cdef Py_ssize_t first = begin * PIECE, n = min(end * PIECE, call.how.n) - first
-    some.y.at += first
-    if not some.a.single:
-        some.a.at += first
-    if not some.b.single:
-        some.b.at += first
-    loops.pair(&some, n)
+    cdef Py_ssize_t item, row, first, a, b
+    cdef int axis
+    for item in range(begin, end):
+        row, first = item // how.pieces, item % how.pieces * PIECE
+        some.y.at = call.pairs.y.at + row * how.length + first
+        a, b = 0 if how.a_single else first, 0 if how.b_single else first
+        for axis in range(how.axes):
+            a += row % how.sizes[axis] * how.a_steps[axis]
+            b += row % how.sizes[axis] * how.b_steps[axis]
+            row //= how.sizes[axis]
+        some.a.at, some.b.at = call.pairs.a.at + a, call.pairs.b.at + b
+        loops.pair(&some, min(PIECE, how.length - first))
     return OK
 
 
@@ -202,14 +213,35 @@ cdef int all_pairs(void** at, const Pairing* how) noexcept nogil:
     call.pairs.a, call.pairs.b = operand(at, how, 0, how.a_single), operand(at, how, 1, how.b_single)
     call.pairs.y = operand(at, how, 2, False)
     call.pairs.product, call.pairs.is_signed, call.pairs.late = how.product, how.is_signed, how.late
-    return share(team(at, how.arrays), <Task> some_pairs, &call, (how.n + PIECE - 1) // PIECE, PIECE // 8)
+    return share(team(at, how.arrays), <Task> some_pairs, &call, how.rows * how.pieces, 10 + min(PIECE, how.length) // 8)
+
+
+cdef int walk(Pairing* how, tuple a, tuple b, tuple y) except -1:
+    """How operands of these shapes go along the result: axes of size 1 and those that go on like their neighbour are none."""
+    axes, last, steps = [], None, [1, 1]
+    a, b = (1,) * (len(y) - len(a)) + a, (1,) * (len(y) - len(b)) + b
+    for size, *sizes in reversed(list(zip(y, a, b, strict=True))):
+        here = [0 if n == 1 else step for n, step in zip(sizes, steps)]
+        steps = [step * n for n, step in zip(sizes, steps)]
+        if last is not None and here == [step * last[0] for step in last[1]]:
+            last[0] *= size
+        elif size != 1:
+            last = [size, here]
+            axes.append(last)
+    if len(axes) > MOST_AXES + 1:
+        raise ValueError(f"{a} and {b} repeat along too many axes")
+    [how.length, (left, right)], *rest = axes or [[1, [1, 1]]]
+    how.a_single, how.b_single, how.axes = left == 0, right == 0, len(rest)
+    how.rows, how.pieces = math.prod([size for size, _ in rest]), (how.length + PIECE - 1) // PIECE
+    for axis, (size, (left, right)) in enumerate(rest):
+        how.sizes[axis], how.a_steps[axis], how.b_steps[axis] = size, left, right
+    return 0
 
 
 def pair(str name, tuple a, tuple b, tuple y, bint late=False):
     """The sum ("add") or the product ("mul") of bytes, quantised: a step. Each is bytes, a scale and a zero point or None.
 
-    An operand has the shape of the result, or one element; rounding comes after the result's zero point is added, unless that
-    is ``late``.
+    Operands repeat where they have sizes of 1; rounding comes after the result's zero point is added, unless that is ``late``.
     """
     cdef Pairing how
     cdef int k
@@ -219,15 +251,13 @@ def pair(str name, tuple a, tuple b, tuple y, bint late=False):
             raise TypeError(f"{x.dtype} with a scale of {scale.dtype} for {y[0].dtype}")
         if zero is not None and (zero.dtype != x.dtype or zero.size != 1) or scale.size != 1:
             raise ValueError(f"a scale or zero point is one number, not {[p.shape for p in (scale, zero) if p is not None]}")
-        if x.size != 1 and x.shape != y[0].shape:
-            raise ValueError(f"{x.shape} for {y[0].shape}")
         how.first[k], how.zero[k] = len(arrays), -1 if zero is None else len(arrays) + 2
         arrays += [x, scale] if zero is None else [x, scale, zero]
     if not y[0].flags.writeable or y[0].shape != np.broadcast_shapes(a[0].shape, b[0].shape):
         raise ValueError(f"{a[0].shape} and {b[0].shape} do not give {y[0].shape}")
     how.arrays, how.late = len(arrays), late
-    how.n, how.product, how.is_signed = y[0].size, {"add": False, "mul": True}[name], y[0].dtype == np.int8
-    how.a_single, how.b_single = a[0].size == 1 != how.n, b[0].size == 1 != how.n
+    walk(&how, a[0].shape, b[0].shape, y[0].shape)
+    how.product, how.is_signed = {"add": False, "mul": True}[name], y[0].dtype == np.int8
     return bound(<Run> all_pairs, tuple(arrays), &how, sizeof(how))
 
 

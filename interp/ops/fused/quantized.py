@@ -8,13 +8,11 @@ import numpy as np
 
 from ...dims import Fact
 from ...kernels import quantize as kernel
-from ...kernels.step import Later
 from ...registry import op
 from ...types import BYTES, tensors
 from ..integer import columnwise, multiplied_and_scaled, product
-from ..microsoft.quantized import BINARY, level, two_operands
+from ..microsoft.quantized import BINARY, two_operands
 from ..microsoft.quantized_matmul import scaled_product
-from ..quantize import distances, nearest
 from ..shapes import shape_of
 
 Some = np.ndarray | None
@@ -55,29 +53,14 @@ def quantized_mat_mul(a: np.ndarray, a_scale: np.ndarray, a_zero_point: np.ndarr
 def quantized_add(A: np.ndarray, A_scale: np.ndarray, A_zero_point: Some, B: np.ndarray, B_scale: np.ndarray, B_zero_point: Some,
                   C_scale: np.ndarray, C_zero_point: Some = None, *, out: np.ndarray) -> Any:
     """The sum of two quantised arrays, quantised as QuantizeLinear does it: the zero point is added after rounding."""
-    return _pair("add", (A, A_scale, A_zero_point), (B, B_scale, B_zero_point), (C_scale, C_zero_point), out)
+    return kernel.pair("add", (A, A_scale, A_zero_point), (B, B_scale, B_zero_point), (out, C_scale, C_zero_point), late=True)
 
 
 @op("QuantizedMul", domain=DOMAIN, signature=BINARY, types={"T": BYTES}, shape=two_operands)
 def quantized_mul(A: np.ndarray, A_scale: np.ndarray, A_zero_point: Some, B: np.ndarray, B_scale: np.ndarray, B_zero_point: Some,
                   C_scale: np.ndarray, C_zero_point: Some = None, *, out: np.ndarray) -> Any:
     """The product of two quantised arrays, quantised as QuantizeLinear does it: the zero point is added after rounding."""
-    return _pair("mul", (A, A_scale, A_zero_point), (B, B_scale, B_zero_point), (C_scale, C_zero_point), out)
-
-
-def _pair(name: str, a: tuple, b: tuple, c: tuple, out: np.ndarray) -> Any:
-    if level(a[0], b[0], out):
-        return kernel.pair(name, a, b, (out, *c), late=True)
-    there = [x is not None for x in (*a, *b, *c)]
-
-    def fill(*given: np.ndarray) -> None:
-        *some, out = given
-        rest = iter(some)
-        x, x_scale, x_zero, y, y_scale, y_zero, scale, zero = (next(rest) if t else np.zeros((), out.dtype) for t in there)
-        x, y = distances(x, x_scale, x_zero), distances(y, y_scale, y_zero)
-        with np.errstate(all="ignore"):
-            out[...] = nearest((x + y if name == "add" else x * y) / scale.reshape(()), zero.reshape(()), out.dtype)
-    return Later(fill, *(x for x in (*a, *b, *c) if x is not None), out)
+    return kernel.pair("mul", (A, A_scale, A_zero_point), (B, B_scale, B_zero_point), (out, C_scale, C_zero_point), late=True)
 
 
 def looked_up(x: Fact, table: Fact) -> list[Any]:

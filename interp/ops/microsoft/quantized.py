@@ -63,35 +63,18 @@ def two_operands(A: Fact, A_scale: Fact, A_zero_point: Fact | None, B: Fact, *_:
     return broadcast(A, B)
 
 
-def level(a: np.ndarray, b: np.ndarray, y: np.ndarray) -> bool:
-    """Whether no operand repeats along some axes only."""
-    return all(x.size == 1 or x.shape == y.shape for x in (a, b))
-
-
 @op("QLinearAdd", domain=DOMAIN, signature=BINARY, types={"T": BYTES}, shape=two_operands)
 def q_linear_add(A: np.ndarray, A_scale: np.ndarray, A_zero_point: Some, B: np.ndarray, B_scale: np.ndarray, B_zero_point: Some,
                  C_scale: np.ndarray, C_zero_point: Some = None, *, out: np.ndarray) -> Any:
     """The sum of two quantised arrays, quantised; rounded with the zero point in it."""
-    if level(A, B, out):
-        return kernel.pair("add", (A, A_scale, A_zero_point), (B, B_scale, B_zero_point), (out, C_scale, C_zero_point))
-
-    def added(a, a_scale, a_zero, b, b_scale, b_zero, scale, zero):
-        total = distance(a, a_scale, a_zero) + distance(b, b_scale, b_zero)
-        return bytes_of(total / one(scale) + one(zero), a.dtype)
-    return later(added, out, A, A_scale, A_zero_point, B, B_scale, B_zero_point, C_scale, C_zero_point)
+    return kernel.pair("add", (A, A_scale, A_zero_point), (B, B_scale, B_zero_point), (out, C_scale, C_zero_point))
 
 
 @op("QLinearMul", domain=DOMAIN, signature=BINARY, types={"T": BYTES}, shape=two_operands)
 def q_linear_mul(A: np.ndarray, A_scale: np.ndarray, A_zero_point: Some, B: np.ndarray, B_scale: np.ndarray, B_zero_point: Some,
                  C_scale: np.ndarray, C_zero_point: Some = None, *, out: np.ndarray) -> Any:
     """The product of two quantised arrays, quantised; rounded with the zero point in it."""
-    if level(A, B, out):
-        return kernel.pair("mul", (A, A_scale, A_zero_point), (B, B_scale, B_zero_point), (out, C_scale, C_zero_point))
-
-    def multiplied(a, a_scale, a_zero, b, b_scale, b_zero, scale, zero):
-        product = (a.astype(np.int64) - int(one(a_zero))) * (b.astype(np.int64) - int(one(b_zero)))
-        return bytes_of(product * (one(a_scale) * one(b_scale) / one(scale)) + one(zero), a.dtype)
-    return later(multiplied, out, A, A_scale, A_zero_point, B, B_scale, B_zero_point, C_scale, C_zero_point)
+    return kernel.pair("mul", (A, A_scale, A_zero_point), (B, B_scale, B_zero_point), (out, C_scale, C_zero_point))
 
 
 def joined(Y_scale: Fact, Y_zero_point: Fact, *inputs: Fact, axis: int) -> list[Any]:
