@@ -1,7 +1,8 @@
 /* Convolutions of bytes with packed weights: the image, with its padding, is laid out by fours of channels; from it patches of
    sixteen pixels are copied for a block, which all output channels then read. Included by integer.c. */
 
-enum { PATCHES_BYTES = 160 << 10, MOST_PATCHES = 16, NEAR_BYTES = 24 << 10 };
+enum { PATCHES_BYTES = 160 << 10, MOST_PATCHES = 16, NEAR_BYTES = 24 << 10,
+       OVER = 64 /* bytes that copies of pixels may read or write beyond theirs */ };
 
 typedef struct {
     ptrdiff_t fours, size[AXES]; /* of channels, and of the image with its padding, as far as windows reach */
@@ -16,7 +17,7 @@ static Padded padded_of(const Convolution *c) {
 
 static ptrdiff_t padded_bytes(const Convolution *c) {
     Padded image = padded_of(c);
-    return volume(c->out) ? aligned(4 * image.fours * volume(image.size)) + 64 : 0;
+    return volume(c->out) ? aligned(4 * image.fours * volume(image.size)) + OVER : 0;
 }
 
 /* n pixels of four rows, side by side. */
@@ -68,6 +69,22 @@ static int image_rows(const void *args, ptrdiff_t begin, ptrdiff_t end, void *sc
     return 0;
 }
 
+/* n pixels of four bytes, a stride apart; what is written beyond them is overwritten by the next ones. */
+ALWAYS void copy_pixels(const uint8_t *from, ptrdiff_t n, ptrdiff_t stride, uint8_t *to) {
+    if (stride == 1)
+        for (ptrdiff_t i = 0; i < n; i += 4)
+            memcpy(to + 4 * i, from + 4 * i, 16);
+    else if (stride == 2)
+        for (ptrdiff_t i = 0; i < n; i += 8) {
+            __m256 low = _mm256_loadu_ps((const float *)(from + 8 * i)), high = _mm256_loadu_ps((const float *)(from + 8 * i + 32));
+            __m256d even = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0x88));
+            _mm256_storeu_pd((double *)(to + 4 * i), _mm256_permute4x64_pd(even, 0xd8));
+        }
+    else
+        for (ptrdiff_t i = 0; i < n; i++)
+            memcpy(to + 4 * i, from + 4 * i * stride, 4);
+}
+
 /* One patch: every group of sixteen pixels from `pixel` on. */
 static void take_patch(const IntegersCall *call, const Padded *image, ptrdiff_t pixel, ptrdiff_t pixels, uint8_t *out) {
     const Convolution *c = &call->how->window;
@@ -85,12 +102,8 @@ static void take_patch(const IntegersCall *call, const Padded *image, ptrdiff_t 
                 memcpy(out, from + 4 * start[0], 4 * TILE_COLUMNS);
                 continue;
             }
-            for (int r = 0; r < n; r++) {
-                const uint8_t *some = from + 4 * start[r];
-                uint8_t *to = out + 4 * runs[r].to;
-                for (ptrdiff_t i = 0; i < runs[r].count; i++, some += 4 * stride, to += 4)
-                    memcpy(to, some, 4);
-            }
+            for (int r = 0; r < n; r++)
+                copy_pixels(from + 4 * start[r], runs[r].count, stride, out + 4 * runs[r].to);
         }
     }
 }
@@ -125,7 +138,7 @@ typedef struct {
 static ptrdiff_t image_room(const Integers *how, uint8_t *scratch, ImageRoom *room) {
     ptrdiff_t used = padded_bytes(&how->window), lines = aligned(4 * how->m);
     room->patches = scratch + used;
-    used += aligned(4 * TILE_COLUMNS * how->groups * most_patches(how));
+    used += aligned(4 * TILE_COLUMNS * how->groups * most_patches(how)) + OVER;
     room->pixel_sums = (int32_t *)(scratch + used);
     used += aligned(4 * TILE_COLUMNS * most_patches(how));
     room->offsets = (int32_t *)(scratch + used);

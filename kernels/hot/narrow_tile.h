@@ -85,14 +85,24 @@ ALWAYS void tile_sums(bool weights_repeat, int rows, int vectors, const uint8_t 
         for (int v = 0; v < vectors && weights_repeat; v++)
             column[v] = halves(wide_at(x0 + 32 * v));
 #pragma GCC unroll 4
-        for (int r = 0; r < rows; r++) {
-            Halves row = weights_repeat ? (Halves){repeated(w + 4 * r), repeated(w + each + 4 * r)} : halves(repeated(x0 + 4 * r));
+        for (int r = 0; r < rows && weights_repeat; r++) {
+            __m256i even = repeated(w + 4 * r), odd = repeated(w + each + 4 * r);
 #pragma GCC unroll 2
             for (int v = 0; v < vectors; v++) {
-                Halves c = weights_repeat ? column[v] : (Halves){wide_at(w + 32 * v), wide_at(w + each + 32 * v)};
-                sum[r][v] = _mm256_add_epi32(sum[r][v], _mm256_add_epi32(_mm256_madd_epi16(row.even, c.even),
-                                                                         _mm256_madd_epi16(row.odd, c.odd)));
+                sum[r][v] = _mm256_add_epi32(sum[r][v], _mm256_madd_epi16(even, column[v].even));
+                sum[r][v] = _mm256_add_epi32(sum[r][v], _mm256_madd_epi16(odd, column[v].odd));
             }
+        }
+#pragma GCC unroll 4
+        for (int r = 0; r < rows && !weights_repeat; r++) {
+            Halves row = halves(repeated(x0 + 4 * r));
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++) {
+                __m256i pair = _mm256_add_epi32(_mm256_madd_epi16(row.even, wide_at(w + 32 * v)),
+                                                _mm256_madd_epi16(row.odd, wide_at(w + each + 32 * v)));
+                sum[r][v] = _mm256_add_epi32(sum[r][v], pair);
+            }
+            __asm__("" ::: "memory");
         }
     }
 #pragma GCC unroll 4
