@@ -49,7 +49,7 @@ class Bound:
 
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
         """Fill ``outs``, or fresh arrays, from feeds."""
-        program = self.take(feeds) or self.bind(feeds)
+        program = self.take(feeds) or self.plan.bind(feeds, self.shelf.oldest())
         try:
             return program.run(feeds, outs)
         finally:

@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .arena import Arena, Planned, lines, roomy
 from .call import call, duplicate, extras, results, settled
 from .dims import Dim, Fact, number
 from .errors import InterpError, RunError
 from .graph import Node
 from .infer import Scope, label
 from .joining import fill, parts_of, region
-from .kernels.program import Cancel, Cell, Program
+from .kernels.program import Cancel, Cell
 from .kernels.step import Later, Step, copied
 from .kernels.strings import viewed
 from .types import DTYPE
@@ -23,7 +24,6 @@ from .weights import Packing
 
 OBJECT = np.dtype(object)
 MOST_ITERATIONS = 2**31  # of one loop, beyond which it is taken for endless
-LINE = 64  # bytes: every storage starts on a cache line
 
 
 @dataclass
@@ -70,6 +70,7 @@ class Plan:
         self.order = sorted(range(len(self.calls)), key=self._weight, reverse=True)  # a copy is let go before others are made
         self.distinct = sorted({self.facts[v].shape or () for v in self.used - self.cells}, key=str)
         self.dtypes = {v: self.facts[v].dtype for v in self.used - self.cells}
+        self.growing = {r for r in self.conflicts if any(isinstance(d, Dim) for d in self.facts[r].shape or ())}
 
     def _live(self) -> list[Node]:
         """The nodes that a run needs: values made of sizes need none."""
@@ -203,8 +204,8 @@ class Plan:
                 return f"{name}: {list(shape)} given where {list(want)} is due"
         return known
 
-    def bind(self, feeds: Sequence[Any]) -> Program:
-        """A program for feeds of these shapes."""
+    def bind(self, feeds: Sequence[Any], old: Planned | None = None) -> Planned:
+        """A program for feeds of these shapes. It takes over what it can of an old one, which can then not run any more."""
         known = self.sizes([getattr(f, "shape", None) for f in feeds])
         if isinstance(known, str):
             raise RunError(known)
@@ -218,48 +219,62 @@ class Plan:
             self._refuse(shapes)
         if sum([self._bytes(o, shapes) for o in self.outputs if o not in self.cells]) > self.settings.most_bytes:
             self._too_large(shapes)
-        memory, sized = self._constants(known)
-        slots = [self._slot(i, shapes, f) for i, f in zip(self.inputs, feeds, strict=True)]
-        outs = [self._slot(o, shapes) for o in self.outputs]
+        past = old.values if old is not None else {}
+        memory, sized = self._constants(known, past)
+        stands = old.stands if old is not None else [None] * (len(self.inputs) + len(self.outputs))
+        slots = [self._slot(i, shapes, s, f) for i, s, f in zip(self.inputs, stands, feeds, strict=False)]
+        outs = [self._slot(o, shapes, s) for o, s in zip(self.outputs, stands[len(slots):], strict=True)]
         memory = dict(zip(self.inputs, slots, strict=True)) | memory  # what a body captures may be known, and is then no feed
         copies = set(self.copies)
-        for k, (o, slot) in enumerate(zip(self.outputs, outs, strict=True)):
+        for k, (o, slot, stand) in enumerate(zip(self.outputs, outs, stands[len(slots):], strict=True)):
             if k not in copies:
-                memory[self.root[o]] = slot if o in self.cells else slot.reshape(shapes[self.root[o]])
+                root = self.root[o]
+                memory[root] = slot if o in self.cells else self._seen(root, slot, shapes[root], past if slot is stand else {})
         memory |= {v: Cell() for v in self.cells - memory.keys()}
-        arena = self._arena(shapes, memory)
+        arena = self._arena(shapes, memory, old)
         for r, part in reversed(self.parts.items()):  # a whole comes after its parts
-            sizes = [prod(shapes[i]) for i in part.node.inputs]
-            memory[r] = region(memory[part.whole], part.position, sizes).reshape(shapes[r])
+            whole, inputs = memory[part.whole], part.node.inputs
+            if past and whole is past[part.whole] and all([shapes[i] == past[i].shape for i in inputs]):
+                memory[r] = past[r]
+            else:
+                memory[r] = region(whole, part.position, [prod(shapes[i]) for i in inputs]).reshape(shapes[r])
         for v, root in self.root.items():
             if v not in memory:
-                memory[v] = memory[root] if shapes[v] == shapes[root] else self._seen(v, memory[root], shapes[v])
-        steps = self._steps(memory)
+                storage = memory[root]
+                memory[v] = (storage if shapes[v] == shapes[root] else
+                             self._seen(v, storage, shapes[v], past if past and storage is past[root] else {}))
+        steps = self._steps(memory, old)
         steps += [put_off(duplicate, [memory[o]], [outs[k]]) if o in self.cells else copied(memory[o], outs[k])
                   for k, o in ((k, self.outputs[k]) for k in self.copies)]
         try:
-            return Program(steps, self.labels, [*slots, *outs], len(slots), arena, self.addresses | sized, self.settings.threads,
-                           self.settings.cancel)
+            made = Planned(steps, self.labels, [*slots, *outs], len(slots), arena.block, self.addresses | sized,
+                           self.settings.threads, self.settings.cancel)
         except (ValueError, MemoryError) as e:
             raise RunError(str(e)) from e
+        made.values, made.stands, made.laid = memory, [*slots, *outs], arena
+        return made
 
-    def _seen(self, value: str, storage: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-        """A storage in the shape of a view."""
+    def _seen(self, value: str, storage: np.ndarray, shape: tuple[int, ...], past: dict[str, Any]) -> np.ndarray:
+        """A storage in the shape of a view, which may be there from the past."""
+        if past and past[value].shape == shape:
+            return past[value]
         try:
             return storage.reshape(shape)
         except ValueError as e:
             raise RunError(f"{next(label(n) for n in self.nodes if value in n.outputs)}: {e}") from e
 
-    def _slot(self, value: str, shapes: dict[str, tuple[int, ...]], feed: Any = None) -> Any:
-        """A stand-in for an array of the caller's."""
+    def _slot(self, value: str, shapes: dict[str, tuple[int, ...]], stand: Any, feed: Any = None) -> Any:
+        """A stand-in for an array of the caller's; that of an old program, if it has the shape."""
         if value in self.cells:
             return Cell(getattr(feed, "shape", None))
+        if stand is not None and stand.shape == shapes[value]:
+            return stand
         try:
             return np.empty(shapes[value], self.dtypes[value])
         except (MemoryError, ValueError):
             self._refuse({value: shapes[value]})
 
-    def _constants(self, known: dict[str, int]) -> tuple[dict[str, Any], set[int]]:
+    def _constants(self, known: dict[str, int], past: dict[str, Any]) -> tuple[dict[str, Any], set[int]]:
         """What stands still during a run, and the addresses of what was made for this signature: values made of sizes."""
         memory: dict[str, Any] = {"": None}
         for k, c in self.graph.constants.items():
@@ -273,27 +288,22 @@ class Plan:
             value = self.facts[k].value
             if value.dtype == object:
                 value = np.array([number(d, known) for d in value.ravel()], self.dtypes[k]).reshape(value.shape)
-            memory[k] = np.ascontiguousarray(value, self.dtypes[k]).reshape(np.shape(value))
+            made = np.ascontiguousarray(value, self.dtypes[k]).reshape(np.shape(value))
+            memory[k] = past[k] if past and np.array_equal(past[k], made) else made
         return memory, {address(memory[k]) for k in sized}
 
-    def _arena(self, shapes: dict[str, tuple[int, ...]], memory: dict[str, Any]) -> np.ndarray:
-        """Lay the roots that nobody else houses into one block."""
-        sizes = {}
-        for r in self.conflicts:
-            size = self.dtypes[r].itemsize
-            for d in shapes[r]:
-                size *= d
-            sizes[r] = -(-size // LINE) * LINE
-        offsets, total = arranged(sizes, self.conflicts)
-        if total > self.settings.most_bytes:
+    def _arena(self, shapes: dict[str, tuple[int, ...]], memory: dict[str, Any], old: Planned | None = None) -> Arena:
+        """Lay the roots that nobody else houses into one block; sizes that change get room, so that others stay in place."""
+        sizes = {r: lines(self._bytes(r, shapes)) for r in self.conflicts}
+        if old is not None:
+            sizes |= {r: roomy(sizes[r]) for r in self.growing}
+        arena = Arena.of(sizes, self.conflicts, self.settings.most_bytes, old.laid if old is not None else None)
+        if arena is None:
             self._too_large(shapes)
-        try:
-            arena = np.empty(total + LINE, np.uint8)
-        except (MemoryError, ValueError):
-            raise RunError(f"the values between the operators need {total / 2**30:.1f} GiB at once, more than there is") from None
-        start = -arena.ctypes.data % LINE
-        for r, offset in offsets.items():
-            memory[r] = np.ndarray(shapes[r], self.dtypes[r], arena, start + offset)
+        past = old.values if old is not None and old.laid.block is arena.block else {}
+        for r, offset in arena.offsets.items():
+            stays = old is not None and past and old.laid.offsets[r] == offset and past[r].shape == shapes[r]
+            memory[r] = past[r] if stays else np.ndarray(shapes[r], self.dtypes[r], arena.block, arena.start + offset)
         return arena
 
     def _bytes(self, value: str, shapes: dict[str, tuple[int, ...]]) -> int:
@@ -331,11 +341,15 @@ class Plan:
         self.addresses |= {address(a) for i, a in zip(node.inputs, given, strict=True) if i in self.loose}
         return make(given, outs)
 
-    def _steps(self, memory: dict[str, Any]) -> list[Any]:
-        """Every call, bound to where its values live."""
+    def _steps(self, memory: dict[str, Any], old: Planned | None) -> list[Any]:
+        """Every call, bound to where its values live; an old step where they all live where they did."""
         steps: list[Any] = [None] * len(self.calls)
         for k in self.order:
             make, node = self.calls[k]
+            if old is not None and isinstance(old.steps[k], Step):
+                if all([memory[v] is old.values[v] for v in node.inputs + node.outputs]):
+                    steps[k] = old.steps[k]
+                    continue
             try:
                 given, outs = [memory[i] for i in node.inputs], [memory[o] for o in node.outputs]
                 made = make(given, outs) if self.loose.isdisjoint(node.inputs) else self._tight(make, node, given, outs)
@@ -380,16 +394,3 @@ def store(out: np.ndarray, value: Any) -> None:
     if value.shape != out.shape or value.dtype != out.dtype:
         raise ValueError(f"its result is {value.dtype}{list(value.shape)} where {out.dtype}{list(out.shape)} was announced")
     out[...] = value
-
-
-def arranged(sizes: dict[str, int], conflicts: dict[str, set[str]]) -> tuple[dict[str, int], int]:
-    """Offsets for all, the largest first, each in the lowest gap between those alive beside it; and the whole size."""
-    offsets: dict[str, int] = {}
-    for r in sorted(sizes, key=lambda r: sizes[r], reverse=True):
-        at = 0
-        for low, high in sorted((offsets[c], offsets[c] + sizes[c]) for c in conflicts[r] if c in offsets):
-            if low - at >= sizes[r]:
-                break
-            at = max(at, high)
-        offsets[r] = at
-    return offsets, max((offsets[r] + sizes[r] for r in sizes), default=0)

@@ -100,18 +100,18 @@ def product(a, b, y, c=None, *, bint transposed_a=False, bint transposed_b=False
         raise TypeError(f"a factor packed from {b.dtype} beside {a.dtype}")
     cdef Product* p = &how.product
     (lead, m, k), (trail, inner, n) = parts(a.shape, transposed_a), parts(b.shape, transposed_b)
-    batch = lead if lead == trail else np.broadcast_shapes(lead, trail)
+    batch = lead if not trail or lead == trail else np.broadcast_shapes(lead, trail)
     if k != inner or y.shape != (*batch, m, n):
         raise ValueError(f"{a.shape} times {b.shape} is not {y.shape}")
     if how.added and residual.shape != y.shape:
         raise ValueError(f"a residual of shape {residual.shape} for a result of {y.shape}")
     fill_activation(&ending, activation, act_alpha, act_beta)
     p.activation, p.act_alpha, p.act_beta = ending.kind, act_alpha, act_beta
-    a_at = starts(lead, batch, m * k)
-    b_at = starts(trail, batch, b.panels.shape[1] if how.packed else k * n)
     p.c_row, p.c_column = repeats(c.shape, m, n) if how.biased else (0, 0)
-    if b.ndim == 2 and not transposed_a and not p.c_row:  # one factor for all of a batch: one taller product
-        m, a_at, b_at = m * len(a_at), a_at[:1], b_at[:1]
+    if not trail and not transposed_a and not p.c_row and math.prod(batch):  # one factor for all of a batch: a taller product
+        m, a_at, b_at = m * math.prod(batch), ORIGIN, ORIGIN
+    else:
+        a_at, b_at = starts(lead, batch, m * k), starts(trail, batch, b.panels.shape[1] if how.packed else k * n)
     p.batch, p.m, p.n, p.k, p.alpha, p.beta = len(a_at), m, n, k, alpha, beta
     p.a_row, p.a_column = (1, m) if transposed_a else (k, 1)
     p.b_row, p.b_column = (1, k) if transposed_b else (n, 1)
@@ -146,6 +146,9 @@ def starts(own, batch, each):
     """Where the matrices of a batch begin, `each` elements apart, those of an axis that repeats at one place."""
     if not batch:
         return ORIGIN
+    if own == batch:
+        count = math.prod(own)
+        return ORIGIN if count == 1 else np.arange(0, count * each, each, np.intp) if each else np.zeros(count, np.intp)
     at = np.arange(math.prod(own), dtype=np.intp).reshape(own) * each
     return np.ascontiguousarray(np.broadcast_to(at, batch)).reshape(-1)
 

@@ -337,6 +337,12 @@ cdef class Shelf:
                 return self.idle.pop(i)
 
     @cython.critical_section
+    def oldest(self):
+        """The program unused for longest, where no more can be kept: another may take its place. Else None."""
+        if len(self.idle) >= self.most:
+            return self.idle.pop(0)
+
+    @cython.critical_section
     def put(self, Program program):
         """Keep a program for later runs, and let the one unused for longest go."""
         self.idle.append(program)

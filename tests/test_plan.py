@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import interp
+from interp.arena import LINE, arranged
 from interp.dims import number
 from interp.infer import Scope, declared
 from interp.kernels.program import Cancel
 from interp.loading import load
 from interp.parts import bodies_of
-from interp.plan import LINE, Plan, Settings, arranged
+from interp.plan import Plan, Settings
 from interp.weights import Packing
 
 from .toys import floats, model, registry, session

@@ -1,0 +1,70 @@
+"""One block for the values between operators, and what the programs for other sizes may take over of it."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import RunError
+from .kernels.program import Program
+
+LINE = 64  # bytes: every storage starts on a cache line
+
+
+@dataclass
+class Arena:
+    """A block, and where in it so many bytes for each value lie."""
+
+    block: np.ndarray
+    start: int
+    sizes: dict[str, int]
+    offsets: dict[str, int]
+
+    @classmethod
+    def of(cls, sizes: dict[str, int], conflicts: dict[str, set[str]], most: int, old: Arena | None) -> Arena | None:
+        """An arena for values of these sizes, in the old one's block where they fit; None where they take more than ``most``."""
+        if old is not None and old.sizes == sizes:
+            return old
+        offsets, total = arranged(sizes, conflicts)
+        if total > most:
+            return None
+        if old is not None and total + LINE <= old.block.nbytes <= 2 * total + LINE:
+            return cls(old.block, old.start, sizes, offsets)
+        try:
+            block = np.empty(total + LINE, np.uint8)
+        except (MemoryError, ValueError):
+            raise RunError(f"the values between the operators need {total / 2**30:.1f} GiB at once, more than there is") from None
+        return cls(block, -block.ctypes.data % LINE, sizes, offsets)
+
+
+class Planned(Program):
+    """A program that knows where its values live, so that one for other sizes may take over what stays."""
+
+    values: dict[str, Any]
+    stands: list[Any]  # for what is fed and filled
+    laid: Arena
+
+
+def lines(size: int) -> int:
+    """A number of bytes in whole lines."""
+    return -(-size // LINE) * LINE
+
+
+def roomy(size: int) -> int:
+    """A number of bytes with room to grow, so that most others of about that size come to the same."""
+    step = max(1 << size.bit_length() - 3, LINE) if size > LINE else LINE
+    return -(-size // step) * step
+
+
+def arranged(sizes: dict[str, int], conflicts: dict[str, set[str]]) -> tuple[dict[str, int], int]:
+    """Offsets for all, the largest first, each in the lowest gap between those alive beside it; and the whole size."""
+    offsets: dict[str, int] = {}
+    for r in sorted(sizes, key=lambda r: sizes[r], reverse=True):
+        at = 0
+        for low, high in sorted((offsets[c], offsets[c] + sizes[c]) for c in conflicts[r] if c in offsets):
+            if low - at >= sizes[r]:
+                break
+            at = max(at, high)
+        offsets[r] = at
+    return offsets, max((offsets[r] + sizes[r] for r in sizes), default=0)

@@ -1,0 +1,62 @@
+"""Programs for new sizes that take over what stays of an old one."""
+import random
+
+import numpy as np
+import pytest
+
+from interp.arena import LINE, roomy
+from interp.parts import KEPT
+
+from .test_plan import graph_text, plan
+from .toys import agree, floats, session
+
+CACHED = """m (float[1,4] x, float[N,4] past) => (float[M,4] present, float[1,4] y)
+    <float[4,4] w = {1, 0, 2, 0, 0, 1, 0, 1, 1, 1, 0, 0, 3, 0, 1, 1}, int64[1] first = {0}> {
+    a = MatMul(x, w)  b = Relu(a)  c = MatMul(b, w)
+    present = Concat<axis = 0>(past, c)
+    d = Sigmoid(present)  e = ReduceSum<keepdims = 1>(d, first)
+    f = Tanh(e)  y = MatMul(f, w) }"""
+
+
+def fed(n):
+    return [floats(n, 1, 4), floats(n + 1, n, 4)]
+
+
+def test_steps_whose_values_stay_in_place_are_taken_over():
+    p = plan(CACHED)
+    old = p.bind(fed(9))
+    old = p.bind(fed(10), old)  # from here on sizes have room to grow
+    new = p.bind(fed(11), old)
+    same = [a is b for a, b in zip(new.steps, old.steps, strict=True)]
+    names = [n.schema.name for _, n in p.calls]
+    calls = [s for n, s in zip(names, same, strict=False) if n in ("MatMul", "Relu", "Tanh")]
+    assert calls == [True, True, False, True, True]  # the second product is written to its place in what is concatenated
+    assert not any(s for n, s in zip(names, same, strict=False) if n in ("Sigmoid", "ReduceSum", "Concat"))
+
+
+def test_every_length_gives_what_a_program_of_its_own_gives():
+    s = session(CACHED)
+    for n in [*range(3 * KEPT), 200, 3, 50, 0, 51, 7]:
+        x, past = fed(n)
+        due = session(CACHED).run(None, {"x": x, "past": past})
+        agree(s.run(None, {"x": x, "past": past}), due)
+        agree(s.run(None, {"x": 2 * x, "past": past}), session(CACHED).run(None, {"x": 2 * x, "past": past}))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs_give_the_same_whatever_is_taken_over(seed):
+    text = graph_text(random.Random(seed))
+    p, old = plan(text), None
+    for n in (3, 5, 4, 6, 1, 40, 41, 3, 1, 2):
+        feeds = [floats(i + n, n, 4) for i in range(2)]
+        due = plan(text).bind(feeds).run(list(feeds))
+        old = p.bind(feeds, old)
+        for _ in range(2):
+            agree(old.run(list(feeds)), due)
+
+
+def test_room_to_grow_is_a_quarter_at_the_most():
+    for size in (0, 1, 64, 65, 1000, 4097, 123_456_789):
+        found = roomy(size)
+        assert found % LINE == 0 and size <= found <= max(size * 5 / 4, size + LINE)
+    assert len({roomy(n) for n in np.arange(100_000, 200_000, 64).tolist()}) < 10
