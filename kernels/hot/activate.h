@@ -71,33 +71,42 @@ ALWAYS OF(vector) OF(at_most)(OF(vector) bound, OF(vector) x) {
 }
 #endif
 
-/* Exponentials and their kin: lane by lane as written, in vectors as compiled. */
-static __attribute__((noinline)) OF(vector) OF(activate_curve)(OF(vector) v, int kind, REAL alpha) {
-    REAL x[LANES];
-#define EACH_LANE(result)                             \
-    for (int l = 0; l < (int)LANES; l++) {            \
-        REAL u = x[l];                                \
-        x[l] = (result);                              \
-    }                                                 \
+/* Exponentials and their kin in place: lane by lane as written, in vectors as compiled. */
+ALWAYS void OF(curve)(REAL *x, ptrdiff_t n, int kind, REAL alpha) {
+#define EACH(result)                        \
+    for (ptrdiff_t i = 0; i < n; i++) {     \
+        REAL u = x[i];                      \
+        x[i] = (result);                    \
+    }                                       \
     break
-    OF(store)(x, v);
     switch (kind) {
-    case ACTIVATION_SIGMOID: EACH_LANE(OF(sigmoid)(u));
-    case ACTIVATION_TANH: EACH_LANE(OF(tanh)(u));
-    case ACTIVATION_SWISH: EACH_LANE(u * OF(sigmoid)(alpha * u));
-    case ACTIVATION_GELU: EACH_LANE(OF(gelu)(u));
+    case ACTIVATION_SIGMOID: EACH(OF(sigmoid)(u));
+    case ACTIVATION_TANH: EACH(OF(tanh)(u));
+    case ACTIVATION_SWISH: EACH(u * OF(sigmoid)(alpha * u));
+    case ACTIVATION_GELU: EACH(OF(gelu)(u));
     case ACTIVATION_GELU_TANH:
-        EACH_LANE(u * OF(sigmoid)((REAL)1.5957691216057308 * (u + (REAL)0.044715 * u * u * u)));
+        EACH(u * OF(sigmoid)((REAL)1.5957691216057308 * (u + (REAL)0.044715 * u * u * u)));
     case ACTIVATION_MISH: { /* x tanh(ln(1 + e^x)); from 20 on that is x */
-        EACH_LANE(({
+        EACH(({
             REAL e = OF(exp)(u > 20 ? 20 : u);
             u * (e * (e + 2) / (e * (e + 2) + 2));
         }));
     }
-    case ACTIVATION_ELU: EACH_LANE(u < 0 ? alpha * OF(expm1)(u) : u);
+    case ACTIVATION_ELU: EACH(u < 0 ? alpha * OF(expm1)(u) : u);
     }
-#undef EACH_LANE
+#undef EACH
+}
+
+static __attribute__((noinline)) OF(vector) OF(activate_curve)(OF(vector) v, int kind, REAL alpha) {
+    REAL x[LANES];
+    OF(store)(x, v);
+    OF(curve)(x, LANES, kind, alpha);
     return OF(load)(x);
+}
+
+/* Many at once: one does not wait for the other. */
+static __attribute__((noinline)) void OF(activate_curves)(REAL *x, ptrdiff_t n, int kind, REAL alpha) {
+    OF(curve)(x, n, kind, alpha);
 }
 
 /* What a sum becomes. The kinds that cost a few instructions are inline. */

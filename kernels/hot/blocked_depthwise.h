@@ -75,9 +75,7 @@ INLINE void run_sums(int count, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t alo
 #pragma GCC unroll 8
     for (int m = 0; m < count; m++)
         put_octet(y + m * OCTET, sum[m]);
-    if (run->activation->kind > ACTIVATION_RELU)
-        for (int m = 0; m < count; m++)
-            put_octet(y + m * OCTET, activated(octet_at(y + m * OCTET), run->activation));
+    activate_stored(y, count, run->activation);
 }
 
 static void run_any(const Run *run, float *y) {

@@ -34,6 +34,16 @@ INLINE octet rectified(octet v) {
     return activated(v, &(Activation){ACTIVATION_RELU, 0, 0});
 }
 
+/* Octets that are stored already. Activations that are not a single instruction come after all else, so that they cost the
+   loops no registers; and exponentials come many at once, so that none waits for the one before. */
+INLINE void activate_stored(float *y, ptrdiff_t octets, const Activation *how) {
+    if (how->kind > ACTIVATION_HARD_SWISH)
+        float_activate_curves(y, octets * OCTET, how->kind, (float)how->alpha);
+    else if (how->kind > ACTIVATION_RELU)
+        for (ptrdiff_t i = 0; i < octets; i++)
+            put_octet(y + i * OCTET, activated(octet_at(y + i * OCTET), how));
+}
+
 /* What becomes of the sums of a tile. The first part of a sum meets the bias and the residual, which lies `residual` floats
    from the result and may be it; later parts are added to what is there; the last one is activated. */
 typedef struct {
@@ -51,7 +61,6 @@ typedef struct {
         for (int b = 0; b < blocks; b++)
 #define PLACE (y + m * OCTET + b * f->plane)
 
-/* Activations that are not a single instruction are applied to what is stored, so that they cost the loops no registers. */
 INLINE void finish(int pixels, int blocks, const Finish *f, octet sum[PIXELS][FEW + 1], float *y) {
     if (f->first) {
         if (f->bias)
@@ -63,10 +72,9 @@ INLINE void finish(int pixels, int blocks, const Finish *f, octet sum[PIXELS][FE
     if (f->last && f->activation->kind == ACTIVATION_RELU)
         EACH_SUM sum[m][b] = rectified(sum[m][b]);
     EACH_SUM put_octet(PLACE, sum[m][b]);
-    if (f->last && f->activation->kind > ACTIVATION_RELU)
-        for (int m = 0; m < pixels; m++)
-            for (int b = 0; b < blocks; b++)
-                put_octet(PLACE, activated(octet_at(PLACE), f->activation));
+    if (f->last)
+        for (int b = 0; b < blocks; b++)
+            activate_stored(y + b * f->plane, pixels, f->activation);
 }
 
 /* `pixels`, `blocks` and `unit` are constants wherever this is inlined, so that the sums are registers. */

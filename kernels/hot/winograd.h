@@ -193,14 +193,16 @@ static void transform_sums(const BlockedCall *call, const float *bias, ptrdiff_t
 #pragma GCC unroll 4
         for (int i = 0; i < SIDE; i++)
             result_of_points(half + i * SPAN, 1, whole + i * SIDE, 1);
-        for (ptrdiff_t i = 0; i < rows; i++)
+        for (ptrdiff_t i = 0; i < rows; i++) {
+            float *to = y + ((top + i) * how->out[1] + left) * OCTET;
             for (ptrdiff_t j = 0; j < across; j++) {
-                float *to = y + ((top + i) * how->out[1] + left + j) * OCTET;
                 octet v = whole[i * SIDE + j] + base;
                 if (call->residual)
-                    v += octet_at(to + residual);
-                put_octet(to, activation->kind == ACTIVATION_RELU ? rectified(v) : activated(v, activation));
+                    v += octet_at(to + j * OCTET + residual);
+                put_octet(to + j * OCTET, activation->kind == ACTIVATION_RELU ? rectified(v) : v);
             }
+            activate_stored(to, across, activation);
+        }
     }
 }
 
