@@ -11,7 +11,10 @@
 #include <immintrin.h>
 #endif
 
-enum { MOST_RUNS = PANEL_BYTES / sizeof(float) };
+enum {
+    MOST_RUNS = PANEL_BYTES / sizeof(float),
+    IN_PLACE = 72, /* channels of a group, on both sides */
+};
 
 /* Some of the products of a sum: channels from c, taps from t. */
 typedef struct {
@@ -149,8 +152,9 @@ static void OF(piece)(const ConvolutionCall *call, ptrdiff_t image, ptrdiff_t gr
     REAL *room = scratch + PANEL_BLOCK * COLUMNS * DEPTH;
     OF(Epilogue) e = {(REAL *)call->y + to, out, call->bias ? (const REAL *)call->bias + m : NULL, 1, 0, 1, 1, true,
                       call->residual ? (const REAL *)call->residual + to : NULL, NULL, NULL};
-    /* With few rows a copy of the pixels does not pay. */
-    ptrdiff_t direct = reads_in_place(how) && rows <= DIRECT_ROWS ? pixels / COLUMNS * COLUMNS : 0;
+    /* With few rows, or few planes to read for more of them, a copy of the pixels does not pay. */
+    bool few = rows <= DIRECT_ROWS || (rows <= IN_PLACE && how->in_channels <= IN_PLACE);
+    ptrdiff_t direct = reads_in_place(how) && few ? pixels / COLUMNS * COLUMNS : 0;
     Chunk chunk, next = first_chunk(how->in_channels, taps);
     bool more;
     do {
