@@ -35,6 +35,14 @@ def session(engine: str, model: str, threads: int, feeds: dict[str, np.ndarray])
         options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
         made = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         return lambda: made.run(None, feeds)
+    if engine == "openvino":
+        import openvino
+
+        core = openvino.Core()
+        settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+        compiled = core.compile_model(core.read_model(model), "CPU", settings)
+        request = compiled.create_infer_request()
+        return lambda: [request.infer(feeds)[o].copy() for o in compiled.outputs]
     import interp
 
     ours = interp.load(model, threads=threads)
@@ -56,6 +64,7 @@ def work(engine: str, model: str, threads: int, feeds: str, changing: bool) -> N
             run()
         return (clock() - begun) / times
 
+    Path(f"{feeds}.results").write_bytes(pickle.dumps(run()))
     timed(len(turns))
     most = 2e-4 / max(timed(len(turns)), 1e-7)  # runs that take less than the clock can tell are timed several at once
     times = max(int(most), 1, len(turns) if changing else 1)
@@ -81,6 +90,7 @@ def compare(model: Any, feeds: Any, threads: int = 1, engines: Sequence[str] = E
     """Seconds a run for each engine: [median, least], or what made it fail. With ``changing``, each run has the next feeds.
 
     ``model`` is a path and ``feeds`` are a list of dictionaries, or each is a dictionary with one for every engine.
+    "difference" is that of the first engine's and the last one's results for the first feeds.
     """
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -101,7 +111,24 @@ def compare(model: Any, feeds: Any, threads: int = 1, engines: Sequence[str] = E
         for engine, worker in workers.items():
             worker.stdin.close()  # type: ignore[union-attr]
             found[engine] = [statistics.median(m for m, _ in times[engine]), min(least for _, least in times[engine])]
+        if {engines[0], engines[-1]} <= workers.keys():
+            found["difference"] = difference(*(pickle.loads(Path(folder, f"{e}.results").read_bytes())
+                                               for e in (engines[0], engines[-1])))
     return found
+
+
+def difference(theirs: Sequence[Any], ours: Sequence[Any]) -> float:
+    """The largest distance of two lists of outputs, relative to the largest number of each; of what is no float, the share."""
+    worst = 0.0
+    for pair in zip(theirs, ours, strict=True):
+        x, y = (np.asarray([list(e.values()) for e in o] if isinstance(o, list) and o and isinstance(o[0], dict) else o)
+                for o in pair)
+        if x.dtype.kind == "f" and x.size:
+            x, y = x.astype(np.float64), y.astype(np.float64)
+            worst = max(worst, float(np.abs(x - y).max() / (np.abs(x).max() or 1)))
+        elif x.size:
+            worst = max(worst, float(np.mean(x != y)))
+    return worst
 
 
 def asked(worker: subprocess.Popen, seconds: float) -> list[float]:

@@ -79,12 +79,12 @@ def feeds_of(model: Path) -> dict[str, np.ndarray]:
     return {k: a.astype(object) if a.dtype.kind == "U" else a for k, a in given.items()}
 
 
-def compare(model: Path, rounds: int) -> dict[str, list[float]]:
-    """For each engine the least times and the median memory of several starts."""
+def compare(model: Path, rounds: int, fed: dict[str, np.ndarray] | None = None) -> dict[str, list[float]]:
+    """For each engine the least times and the median memory of several starts, on what is fed or what lies beside the model."""
     found: dict[str, list[list[float]]] = {e: [] for e in ENGINES}
     with tempfile.TemporaryDirectory() as folder:
         feeds = Path(folder) / "feeds"
-        feeds.write_bytes(pickle.dumps(feeds_of(model)))
+        feeds.write_bytes(pickle.dumps(fed or feeds_of(model)))
         for _ in range(rounds):
             for engine in ENGINES:
                 found[engine].append(measured(engine, str(model), str(feeds)))

@@ -1,0 +1,187 @@
+"""Measures this package beside onnxruntime and openvino, and writes the tables and the plot of docs/performance.md.
+
+Run as ``python benchmarks/report.py [--models FOLDER] [--rounds N] [--output docs/performance.md]``, on a machine that does
+nothing else; it takes about a quarter of an hour. FOLDER holds models of others, with their feeds beside them where random ones
+make no sense; the models that this folder makes, and the scaling, are measured in any case.
+"""
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import platform
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from onnx import ModelProto
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import made  # noqa: E402
+import start  # noqa: E402
+from engines import compare  # noqa: E402
+
+EXPLANATION = """
+Written by `python benchmarks/report.py`. Every engine runs in a process of its own, in turn; times are the least of all
+rounds, in milliseconds, of CPU time at one thread and of wall time at two. "x" is onnxruntime's time by ours: above 1, this
+package is faster. "differs by" is the largest distance of an output from onnxruntime's, relative to its largest number.
+"start" is the CPU time of import, load and first run, and "memory" the peak that they add, ours by onnxruntime's.
+""".strip()
+ENGINES = ("onnxruntime", "openvino", "interp")
+THREADS = (1, 2)
+BAR, GAP, LABEL = 9, 3, 190  # of the plot, in pixels
+
+
+@dataclass
+class Row:
+    """A model: seconds by threads and engine (the least of all rounds), the difference of results, and the start."""
+
+    name: str
+    seconds: dict[int, dict[str, float]]
+    difference: float
+    start: dict[str, list[float]]
+
+    def ratio(self, threads: int, engine: str = "onnxruntime") -> float:
+        """An engine's time by ours; NaN where one of them failed."""
+        found = self.seconds[threads]
+        return found.get(engine, math.nan) / found.get("interp", math.nan)
+
+
+def measured(name: str, path: Path, feeds: list[dict[str, np.ndarray]], rounds: int, changing: bool = False) -> Row:
+    """A row of a table, told while it is being made."""
+    seconds: dict[int, dict[str, float]] = {}
+    worst = 0.0
+    for threads in THREADS:
+        found = compare(path, feeds, threads, ENGINES, rounds, 0.25 if not changing else 0.6, changing)
+        seconds[threads] = {e: found[e][1] for e in ENGINES if len(found[e]) == 2}
+        worst = max(worst, found.get("difference", math.nan))
+    begun = start.compare(path, 3, feeds[0])
+    made_row = Row(name, seconds, worst, begun)
+    print(f"{name:36} " + "  ".join(f"{t}T x{made_row.ratio(t):.2f}" for t in THREADS), file=sys.stderr, flush=True)
+    return made_row
+
+
+def others(folder: Path, rounds: int) -> Iterator[Row]:
+    for path in sorted(folder.glob("*.onnx")):
+        yield measured(path.stem, path, [start.feeds_of(path)], rounds)
+
+
+def ours(rounds: int) -> Iterator[Row]:
+    for case in made.cases():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.onnx")
+            path.write_bytes(case.model.SerializeToString())
+            yield measured(case.name, path, case.feeds, rounds, case.changing)
+
+
+# Tables
+
+def table(rows: list[Row]) -> Iterator[str]:
+    """Milliseconds and ratios; the memory and time that a start adds."""
+    titles = [f"{e} {t}T" for t in THREADS for e in ENGINES]
+    yield f"| model | {' | '.join(titles)} | x 1T | x 2T | differs by | start x | memory x |"
+    yield "|---|" + "---:|" * (len(ENGINES) * len(THREADS) + 5)
+    for row in rows:
+        times = [f"{1e3 * row.seconds[t][e]:.3g}" if e in row.seconds[t] else "fails" for t in THREADS for e in ENGINES]
+        ratios = [f"**{row.ratio(t):.2f}**" for t in THREADS]
+        theirs, mine = row.start["onnxruntime"], row.start["interp"]
+        cells = [row.name, *times, *ratios, f"{row.difference:.0e}", f"{mine[3] / theirs[3]:.2f}", f"{mine[4] / theirs[4]:.2f}"]
+        yield f"| {' | '.join(cells)} |"
+    for t in THREADS:
+        yield f"\n{t} thread{'s'[:t - 1]}: {summary(rows, t)}"
+
+
+def summary(rows: list[Row], threads: int) -> str:
+    """Geometric means, and the worst of all."""
+    ratios = [r.ratio(threads) for r in rows]
+    known = [(r.ratio(threads), r.ratio(threads, "openvino")) for r in rows]
+    faster = [min(n for n in pair if not math.isnan(n)) for pair in known]
+    return (f"{mean(ratios):.2f} times as fast as onnxruntime in the geometric mean, {min(ratios):.2f} times at the least; "
+            f"{mean(faster):.2f} times as fast as the faster of onnxruntime and openvino.")
+
+
+def mean(ratios: Iterable[float]) -> float:
+    return math.exp(statistics.mean(map(math.log, ratios)))
+
+
+# The plot: bars of the ratio to onnxruntime
+
+def plot(rows: list[Row]) -> Iterator[str]:
+    """An SVG picture; a line stands where both are as fast."""
+    most = max(r.ratio(t) for r in rows for t in THREADS)
+    scale = 420 / math.ceil(most)
+    step = len(THREADS) * BAR + 2 * GAP
+    height = step * len(rows) + 40
+    yield (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LABEL + 500}" height="{height}" '
+           f'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>'
+           f'<text x="{LABEL}" y="14">times as fast as onnxruntime, at one (dark) and two threads</text>')
+    for k, row in enumerate(rows):
+        y = 24 + k * step
+        yield f'<text x="{LABEL - 6}" y="{y + BAR + 4}" text-anchor="end">{row.name}</text>'
+        for n, t in enumerate(THREADS):
+            width, colour = scale * row.ratio(t), ("#1f4e79", "#7fb0de")[n]
+            yield f'<rect x="{LABEL}" y="{y + n * BAR}" width="{width:.1f}" height="{BAR - 1}" fill="{colour}"/>'
+            yield f'<text x="{LABEL + width + 4:.1f}" y="{y + n * BAR + BAR - 2}" font-size="8">{row.ratio(t):.2f}</text>'
+    x = f"{LABEL + scale:.1f}"
+    yield f'<line x1="{x}" x2="{x}" y1="20" y2="{height - 12}" stroke="#c0392b" stroke-dasharray="4 3"/></svg>'
+
+
+# Scaling: what a unit of work costs as there is more of it
+
+def scaling(rounds: int) -> Iterator[str]:
+    yield "| what grows | " + " | ".join(["", *("" for _ in range(3))]) + " |"
+    yield "|---|" + "---:|" * 4
+    for title, unit, cases in made.growing():
+        cells = []
+        for size, model, feeds in cases:
+            cells.append(f"{size}: {1e6 * seconds_of(model, feeds, rounds) / size:.3g} µs")
+        yield f"| {title}, time a {unit} | {' | '.join(cells)} |"
+    title, model, feeds = made.shared()
+    alone, both = (seconds_of(model, feeds, rounds, t) for t in THREADS)
+    yield f"| {title}, threads | 1: {1e3 * alone:.3g} ms | 2: {1e3 * both:.3g} ms | | |"
+
+
+def seconds_of(model: ModelProto, feeds: dict[str, np.ndarray], rounds: int, threads: int = 1) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.onnx")
+        path.write_bytes(model.SerializeToString())
+        return compare(path, [feeds], threads, ("interp",), rounds, 0.15)["interp"][1]
+
+
+def page(models: Path | None, rounds: int, picture: str) -> tuple[list[str], list[str]]:
+    """The lines of the page, and those of the picture."""
+    from interp.kernels.step import isa
+
+    found = list(others(models, rounds)) if models else []
+    own = list(ours(rounds))
+    versions = ", ".join(f"{e} {version(e)}" for e in ("onnxruntime", "openvino"))
+    lines = ["# Performance", "",
+f"On {os.cpu_count()} cores ({platform.machine()}, {isa()}), beside {versions}. {EXPLANATION}",
+             "", f"![ratios]({picture})", ""]
+    if found:
+        lines += ["## Models of others", "", *table(found), ""]
+    lines += ["## Models made here", "", "With random weights, by the files of [benchmarks](../benchmarks).", "", *table(own), "",
+              "## Scaling", "", "What a unit of work takes as there is more of it, at one thread.", "", *scaling(rounds), ""]
+    return lines, list(plot(found + own))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, help="a folder of models, with NAME.npz beside those that need certain feeds")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--output", type=Path, default=Path("docs/performance.md"))
+    given = parser.parse_args()
+    picture = given.output.with_suffix(".svg")
+    lines, drawn = page(given.models, given.rounds, picture.name)
+    given.output.write_text("\n".join(lines), encoding="utf-8")
+    picture.write_text("\n".join(drawn) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
