@@ -1,6 +1,6 @@
 """Chains of elementwise operations: each piece of the result goes through all of them while it is in the cache."""
 from .elementwise cimport FIRST, NEITHER, SECOND, Map, Pair, cost_of, map_of, pair_of
-from .elementwise import MAPS, PAIRS, TRUTHS
+from .elementwise import MAPS, PAIRS, TRUTHS, binary
 from .step cimport ELEMENTS, OK, Element, Run, bound, code_of, team
 from .threads cimport Task, share
 
@@ -17,6 +17,7 @@ cdef enum:
     CALLS = 32
     REGISTERS = 48  # operands, then the result of each call
     PIECE = 1024  # elements that pass through all calls at once
+    FEW = 32       # elements of a row, below which a call for each costs more than they do
     SHORT = 64     # shorter rows are taken several at a time
 
 ctypedef const char* Address
@@ -262,3 +263,14 @@ def chain(program, operands, y):
     if how.call[how.calls - 1].alone and how.n > 1:
         raise ValueError("the result of a chain has the shape of what its last call reads")
     return bound(<Run> all_pieces, (*operands, y), &how, sizeof(how), (how.operands + how.rooms) * PIECE * how.width)
+
+
+def pair(str name, a, b, y, double setting=0):
+    """An operation of `PAIRS` on two arrays of one type: a step, None where no loop is compiled for it.
+
+    Short rows of an operand that repeats are spread out once for many of them.
+    """
+    if name not in TRUTHS and a.shape != b.shape and y.ndim > 1 and 1 < y.shape[y.ndim - 1] < FEW and y.itemsize > 1 \
+            and a.dtype == b.dtype == y.dtype and pair_of(name, code_of(y)) != NULL:
+        return chain(((name, 0, 1, setting, 0),), (a, b), y)
+    return binary(name, a, b, y, setting)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dims import Dim, Size, divided, larger, never_negative, smaller
-from ..kernels import choice, elementwise
+from ..kernels import chain, choice, elementwise
 from ..kernels.step import Later, copied
 from ..registry import Op, op
 from ..types import FLOATS, OF_DTYPE
@@ -35,7 +35,7 @@ def _pair(name: str, through: int, loop: str, plain: Callable, since: int = 1, c
     @op(name, since, through, shape=rule, inplace=inplace, types=types)
     def pair(A, B, *, axis=None, broadcast=None, consumed_inputs=None, out):
         B = _placed(A, B, axis, broadcast)
-        return (elementwise.binary(loop, A, B, out) if A.dtype == B.dtype else None) or Later(plain, A, B, out)
+        return (chain.pair(loop, A, B, out) if A.dtype == B.dtype else None) or Later(plain, A, B, out)
     return pair
 
 

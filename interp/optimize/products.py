@@ -8,6 +8,8 @@ from .activation import activation_of
 from .rewrite import Rewriter, Rules, rule
 
 TYPES = ("tensor(float)", "tensor(double)")
+# Cheap enough for the registers of a product; curves are faster in rows of their own.
+CHEAP = ("Relu", "LeakyRelu", "Clip", "HardSigmoid", "HardSwish")
 
 
 def _matrices(node: Node, at: Rewriter) -> bool:
@@ -103,13 +105,15 @@ def activated_more(node: Node, at: Rewriter) -> bool:
 
 
 def _activated(node: Node, at: Rewriter) -> bool:
-    """An activation of a product that nothing else reads."""
+    """A cheap activation of a product that nothing else reads."""
     after = at.sole(node.outputs[0])
     found = _fused(node)
     if after is None or found is None or found[1].get("activation") or not _matrices(node, at):
         return False
     kind = activation_of(after, at)
-    return kind is not None and _grow(node, after, at, activation=kind.name, act_alpha=kind.alpha, act_beta=kind.beta)
+    if kind is None or kind.name not in CHEAP:
+        return False
+    return _grow(node, after, at, activation=kind.name, act_alpha=kind.alpha, act_beta=kind.beta)
 
 
 products = Rules(turned, added, added_more, activated, activated_more)

@@ -105,6 +105,16 @@ static const REAL *OF(bias)(const AttentionCall *call, ptrdiff_t at, ptrdiff_t f
     return room;
 }
 
+/* Powers of e of a row of scores less the largest; returns their sum. */
+static REAL OF(to_e)(REAL *s, REAL most, ptrdiff_t n) {
+#if defined(__AVX2__)
+    if (sizeof(REAL) == sizeof(float))
+        return (REAL)powers_row((const float *)(void *)s, (float)most, (float *)(void *)s, n);
+#endif
+    _Pragma("GCC ivdep") for (ptrdiff_t j = 0; j < n; j++) s[j] = TO_E(s[j] - most);
+    return LINE(total)(s, n);
+}
+
 /* Scores to powers of e, of what the largest leaves; returns what the sums before are to be multiplied by. */
 static REAL OF(powers)(REAL *s, ptrdiff_t n, REAL *most, REAL *sum) {
     REAL before = *most, now = LINE(largest)(s, n);
@@ -117,9 +127,8 @@ static REAL OF(powers)(REAL *s, ptrdiff_t n, REAL *most, REAL *sum) {
             *sum = (REAL)NAN;
         return 0;
     }
-    _Pragma("GCC ivdep") for (ptrdiff_t j = 0; j < n; j++) s[j] = TO_E(s[j] - now);
     REAL shrinks = before == now ? 1 : TO_E(before - now);
-    *sum = *sum * shrinks + LINE(total)(s, n);
+    *sum = *sum * shrinks + OF(to_e)(s, now, n);
     *most = now;
     return shrinks;
 }

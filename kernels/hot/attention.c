@@ -2,7 +2,7 @@
 #include "hot/attention.h"
 #include <math.h>
 #include "half.h"
-#include "hot/exponential.h"
+#include "hot/curves.h"
 #include "hot/gemm.h"
 
 #define REAL float

@@ -2,6 +2,9 @@
 #include "hot/layout.h"
 #include <stdint.h>
 #include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 typedef struct Pair64 {
     uint64_t low, high;
@@ -57,6 +60,41 @@ static void solid(const char *x, char *y, ptrdiff_t n, const Lines *how) {
 ALL(STRIDED)
 ALL(TILED)
 
+#if defined(__AVX2__)
+/* Four elements of eight lines to four rows of eight: squares of four are turned within the halves of vectors. */
+static inline void turn(const char *x, ptrdiff_t step, char *y, ptrdiff_t write) {
+    __m256 v[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; k++)
+        v[k] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps((const float *)(x + k * step))),
+                                    _mm_loadu_ps((const float *)(x + (k + 4) * step)), 1);
+    __m256 a = _mm256_unpacklo_ps(v[0], v[1]), b = _mm256_unpackhi_ps(v[0], v[1]);
+    __m256 c = _mm256_unpacklo_ps(v[2], v[3]), d = _mm256_unpackhi_ps(v[2], v[3]);
+    _mm256_storeu_ps((float *)y, _mm256_shuffle_ps(a, c, 0x44));
+    _mm256_storeu_ps((float *)(y + write), _mm256_shuffle_ps(a, c, 0xee));
+    _mm256_storeu_ps((float *)(y + 2 * write), _mm256_shuffle_ps(b, d, 0x44));
+    _mm256_storeu_ps((float *)(y + 3 * write), _mm256_shuffle_ps(b, d, 0xee));
+}
+
+/* Elements of four bytes, sixteen columns and four lines at a time. */
+static void turned(const char *x, char *y, ptrdiff_t n, const Lines *how) {
+    ptrdiff_t step = how->read_across, write = how->write, columns = how->across / 16 * 16, lines = n / 4 * 4;
+    for (ptrdiff_t j = 0; j < columns; j += 16)
+        for (ptrdiff_t i = 0; i < lines; i += 4) {
+            turn(x + i * 4 + j * step, step, y + i * write + j * 4, write);
+            turn(x + i * 4 + (j + 8) * step, step, y + i * write + (j + 8) * 4, write);
+        }
+    Lines rest = *how;
+    if (columns < how->across) {
+        rest.across = how->across - columns;
+        tiled_uint32_t(x + columns * step, y + columns * 4, lines, &rest);
+    }
+    tiled_uint32_t(x + lines * 4, y + lines * write, n - lines, how);
+}
+#else
+#define turned tiled_uint32_t
+#endif
+
 #define GATHERED(type)                                                                                                    \
     static ptrdiff_t gathered_##type(const char *x, const void *index_, char *y, ptrdiff_t first, ptrdiff_t last,         \
                                      ptrdiff_t size, ptrdiff_t bytes) {                                                   \
@@ -78,4 +116,6 @@ GATHERED(int32_t)
 GATHERED(int64_t)
 
 #define BY_WIDTH(name) {name##_uint8_t, name##_uint16_t, name##_uint32_t, name##_uint64_t, name##_Pair64}
-const LayoutLoops LOOPS(layout) = {solid, BY_WIDTH(strided), BY_WIDTH(tiled), {gathered_int32_t, gathered_int64_t}};
+const LayoutLoops LOOPS(layout) = {
+    solid, BY_WIDTH(strided), {tiled_uint8_t, tiled_uint16_t, turned, tiled_uint64_t, tiled_Pair64},
+    {gathered_int32_t, gathered_int64_t}};

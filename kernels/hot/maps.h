@@ -5,6 +5,7 @@
 #include "hot/elementwise.h"
 #include "hot/exponential.h"
 #include "hot/circular.h"
+#include "hot/curves.h"
 #include "hot/rows.h"
 
 #define MAP_TO(name, type, made, result)                                                         \
@@ -40,6 +41,14 @@ static int map_widened(Map row, Widen widen, Narrow narrow, const uint16_t *x, v
 #define MAP_FLOATS(name, on_float, on_double) MAP(name, float, on_float) MAP(name, double, on_double) MAP_16(name, 1)
 #define SAME(name, result) MAP_FLOATS(name, result, result)
 #define MATH(name, function) MAP_FLOATS(name, function##f(u), function(u))
+/* On floats in vectors, and on those of them for which `ends` holds as everywhere else. */
+#if defined(__AVX2__)
+#define CURVES(name, ends, on_lanes, on_float, on_double) \
+    CURVE(name, ends, on_lanes, on_float) MAP(name, double, on_double) MAP_16(name, 1)
+#define NOWHERE (Words){0}
+#else
+#define CURVES(name, ends, on_lanes, on_float, on_double) MAP_FLOATS(name, on_float, on_double)
+#endif
 #define MAP_SIGNED(name, result) \
     MAP(name, int8_t, result) MAP(name, int16_t, result) MAP(name, int32_t, result) MAP(name, int64_t, result)
 #define MAP_UNSIGNED(name, result) \
@@ -68,11 +77,11 @@ MAP_TRUTH(infinite, (alpha != 0 && u == -INFINITY) || (beta != 0 && u == INFINIT
 MAP(negation, boolean, !u)
 
 /* Exponentials and their kin. */
-MAP_FLOATS(exponential, exp_of(u), exp(u))
+CURVES(exponential, beyond(u, EXP_END), exp_lanes(u), exp_of(u), exp(u))
 MAP_FLOATS(logarithm, log_of(u), log(u))
-MAP_FLOATS(sigmoid, sigmoid_of(u), 1 / (1 + exp(-u)))
-MAP_FLOATS(tangent, tanh_of(u), tanh(u))
-MAP_FLOATS(error, erf_of(u), erf(u))
+CURVES(sigmoid, beyond(u, EXP_END), sigmoid_lanes(u), sigmoid_of(u), 1 / (1 + exp(-u)))
+CURVES(tangent, NOWHERE, tanh_lanes(u), tanh_of(u), tanh(u))
+CURVES(error, NOWHERE, erf_lanes(u), erf_of(u), erf(u))
 MAP_FLOATS(sinus_h, sinh_of(u), sinh(u))
 MAP_FLOATS(cosinus_h, cosh_of(u), cosh(u))
 MATH(area_sinus, asinh)
@@ -142,13 +151,16 @@ SAME(thresholded, u > alpha ? u : 0)
 SAME(shrunk, u < -alpha ? u + beta : u > alpha ? u - beta : u != u ? u : 0)
 MAP_FLOATS(softsign, u / (1 + fabsf(u)), u / (1 + fabs(u)))
 MAP_FLOATS(softplus, (u > 0 ? u : 0) + log1p_of(exp_of(-fabsf(u))), (u > 0 ? u : 0) + log1p(exp(-fabs(u))))
-MAP_FLOATS(swish, u * sigmoid_of(alpha * u), u / (1 + exp(-alpha * u)))
-MAP_FLOATS(gelu, u * 0.5f * (1 + erf_of(u * 0.70710678f)), u * 0.5 * erfc(u * -0.70710678118654752))
+CURVES(swish, beyond(alpha * u, EXP_END), u * sigmoid_lanes(alpha * u), u * sigmoid_of(alpha * u), u / (1 + exp(-alpha * u)))
+CURVES(gelu, NOWHERE, u * 0.5f * (1.f + erf_lanes(u * 0.70710678f)), u * 0.5f * (1 + erf_of(u * 0.70710678f)),
+       u * 0.5 * erfc(u * -0.70710678118654752))
 /* (1 + tanh z) / 2 is the sigmoid of 2 z. */
-MAP_FLOATS(gelu_tanh, u * sigmoid_of(1.59576912f * (u + 0.044715f * u * u * u)),
-           u / (1 + exp(-1.5957691216057308 * (u + 0.044715 * u * u * u))))
+#define CUBIC(u) (1.59576912f * (u + 0.044715f * u * u * u))
+CURVES(gelu_tanh, beyond(CUBIC(u), EXP_END), u * sigmoid_lanes(CUBIC(u)), u * sigmoid_of(CUBIC(u)),
+       u / (1 + exp(-1.5957691216057308 * (u + 0.044715 * u * u * u))))
 
 /* x tanh(ln(1 + e^x)) is x times n / (n + 2) with n = e^x (e^x + 2); from 20 on that is x. */
 #define GATED(x, e) ((x) * ((e) * ((e) + 2) / ((e) * ((e) + 2) + 2)))
-MAP_FLOATS(mish, GATED(u, exp_of(u > 20 ? 20 : u)), GATED(u, exp(u > 20 ? 20 : u)))
+CURVES(mish, beyond(u, EXP_END), GATED(u, exp_lanes(lanes_at_most(20.f, u))), GATED(u, exp_of(u > 20 ? 20 : u)),
+       GATED(u, exp(u > 20 ? 20 : u)))
 #endif

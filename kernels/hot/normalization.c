@@ -1,6 +1,6 @@
 /* Rows of normalizations: scale and shift by channel, local response, softmax. */
 #include "hot/normalization.h"
-#include "hot/exponential.h"
+#include "hot/curves.h"
 #include "half.h"
 #define REAL float
 #include "hot/lines.h"
@@ -103,6 +103,19 @@ RESPONSE(brain, float, sqrtf, powf)
 
 /* Softmax: lines of a few elements at a time, so that sums run in lanes. Where lines stand side by side each is a lane. */
 
+/* Powers of e of what is left of a line's elements without the largest, and their sum. */
+#define POWERS(real, to_e)                                                                                         \
+    static real real##_powers(const real *x, real most, real *y, ptrdiff_t n) {                                    \
+        EACH(n) y[i] = to_e(x[i] - most);                                                                          \
+        return real##_total(y, n);                                                                                 \
+    }
+POWERS(double, exp)
+#if defined(__AVX2__)
+#define float_powers powers_row
+#else
+POWERS(float, exp_below)
+#endif
+
 #define SOFT(real, to_e, ln)                                                                                \
     static void line_##real(const real *x, real *y, ptrdiff_t n, int logarithm) {                                  \
         real most = real##_largest(x, n), sum = 0, room[BLOCK];                                                    \
@@ -116,8 +129,7 @@ RESPONSE(brain, float, sqrtf, powf)
             EACH(n) y[i] = x[i] - most - sum;                                                                      \
             return;                                                                                                \
         }                                                                                                          \
-        EACH(n) y[i] = to_e(x[i] - most);                                                                          \
-        sum = 1 / real##_total(y, n);                                                                              \
+        sum = 1 / real##_powers(x, most, y, n);                                                                    \
         EACH(n) y[i] *= sum;                                                                                       \
     }                                                                                                              \
     static void soft_##real(const void *x_, void *y_, ptrdiff_t n, ptrdiff_t inner, int logarithm) {               \
