@@ -112,6 +112,16 @@ def test_slices_of_one_axis(start, end, step, size):
     assert np.array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_second_element_of_rows_of_every_length(dtype):
+    for size in [1, 2, 3, 15, 16, 17, 31, 33, 64, 127]:
+        x = numbered((2, 3, size)).astype(dtype)
+        for start in range(min(2, size)):
+            y = np.empty(x[..., start::2].shape, x.dtype)
+            layout.slice(x, (0, 0, start), (1, 1, 2), y)(1)
+            np.testing.assert_array_equal(y, x[..., start::2])
+
+
 def test_slices_take_their_settings_from_attributes_or_inputs():
     x = numbered((4, 5))
     wanted = x[1:3, :-1]

@@ -34,6 +34,13 @@ static void solid(const char *x, char *y, ptrdiff_t n, const Lines *how) {
                 ((type *)y)[i] = one;                                                    \
             return;                                                                      \
         }                                                                                \
+        if (read == 2 * (ptrdiff_t)sizeof(type) && write == (ptrdiff_t)sizeof(type)) {   \
+            const type *from = (const type *)x;                                          \
+            type *restrict to = (type *)y;                                               \
+            for (ptrdiff_t i = 0; i < n; i++)                                            \
+                to[i] = from[2 * i];                                                     \
+            return;                                                                      \
+        }                                                                                \
         for (ptrdiff_t i = 0; i < n; i++, x += read, y += write)                         \
             *(type *)y = *(const type *)x;                                               \
     }
