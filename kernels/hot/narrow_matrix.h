@@ -1,6 +1,6 @@
 /* Products of matrices of bytes, the second one packed: rows of the first are interleaved by fours. Included by integer.c. */
 
-enum { NARROW_ROWS = 96, NARROW_PANELS = 32 };
+enum { FEW_ROWS = 32, NARROW_ROWS = 128, NARROW_BYTES = 64 << 10, NARROW_PANELS = 32 };
 
 typedef struct {
     uint8_t *rows;
@@ -9,8 +9,8 @@ typedef struct {
 } NarrowRoom;
 
 static ptrdiff_t narrow_rows(const Integers *how) {
-    ptrdiff_t fit = ROWS_BYTES / (4 * how->groups + 1) / TILE_ROWS * TILE_ROWS;
-    fit = fit > NARROW_ROWS ? NARROW_ROWS : fit < TILE_ROWS ? TILE_ROWS : fit;
+    ptrdiff_t fit = NARROW_BYTES / (4 * how->groups + 1) / TILE_ROWS * TILE_ROWS;
+    fit = fit > NARROW_ROWS ? NARROW_ROWS : fit < FEW_ROWS ? FEW_ROWS : fit;
     return TILE_ROWS * even_piece(pieces(how->m, TILE_ROWS), fit / TILE_ROWS);
 }
 
