@@ -25,8 +25,10 @@ ACTIVATIONS = {
     "LeakyRelu": lambda x: np.where(x < 0, -0.5 * x, x),
     "HardSwish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
     "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Swish": lambda x: x / (1 + np.exp(-1.5 * x)),
+    "Tanh": np.tanh,
 }
-SETTINGS = {"Clip": (-0.5, 1.5), "LeakyRelu": (-0.5, 0.0)}
+SETTINGS = {"Swish": (1.5, 0.0), "Clip": (-0.5, 1.5), "LeakyRelu": (-0.5, 0.0)}
 
 
 def packed(make, array):
@@ -131,6 +133,16 @@ def test_a_convolution_is_near_the_exact_one(case, bare):
 def test_activations(case, activation):
     x, w, attributes = case
     check(drawn(x), weights(w), drawn(w[:1], seed=2), None, activation, plain=case in PLAIN, **attributes)
+
+
+def test_exponentials_of_numbers_that_are_far_out():
+    x = np.array([-1e4, -200, -88, -50, 50, 88, 200, 1e4], np.float32).reshape(1, 8, 1, 1)
+    for activation, due in [("Sigmoid", [0, 0, 0, 0, 1, 1, 1, 1]), ("Swish", [0, 0, 0, 0, 50, 88, 200, 1e4])]:
+        y = run(x, np.eye(8, dtype=np.float32).reshape(8, 8, 1, 1), activation=activation, alpha=1.0)
+        assert np.allclose(y.ravel(), due, rtol=1e-6, atol=1e-19)
+    x[0, 3] = np.nan
+    y = run(x, np.ones((16, 8, 1, 1), np.float32), activation="Swish", alpha=1.0)
+    assert np.isnan(y).all()
 
 
 @pytest.mark.parametrize("case", [*CASES, *WINOGRAD, *DEPTHWISE, *PLAIN], ids=str)

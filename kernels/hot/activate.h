@@ -71,7 +71,29 @@ ALWAYS OF(vector) OF(at_most)(OF(vector) bound, OF(vector) x) {
 }
 #endif
 
-/* Exponentials and their kin in place: lane by lane as written, in vectors as compiled. */
+/* 1 / (1 + e^-x) of a vector; for float by instructions that compilers do not find in comparisons. e^88 stands in for more. */
+ALWAYS OF(vector) OF(sigmoids)(OF(vector) x) {
+#define OF_ALL(number) OF(spread)((REAL)(number))
+    typedef int32_t bits __attribute__((vector_size(VECTOR)));
+    if (sizeof(REAL) == sizeof(float)) {
+        OF(vector) magic = OF_ALL(12582912.f), c = AT_MOST(OF_ALL(88.f), AT_LEAST(OF_ALL(-87.f), -x));
+        OF(vector) shifted = c * OF_ALL(1.44269504088896341f) + magic, n = shifted - magic;
+        OF(vector) r = c - n * OF_ALL(0.693359375f) + n * OF_ALL(2.12194440e-4f), p = OF_ALL(1.9875691500e-4f);
+        p = p * r + OF_ALL(1.3981999507e-3f);
+        p = p * r + OF_ALL(8.3334519073e-3f);
+        p = p * r + OF_ALL(4.1665795894e-2f);
+        p = p * r + OF_ALL(1.6666665459e-1f);
+        p = p * r + OF_ALL(5.0000001201e-1f);
+        p = p * (r * r) + r + OF_ALL(1);
+        return OF_ALL(1) / (OF_ALL(1) + (OF(vector))((bits)p + ((bits)shifted << 23)));
+    }
+    for (int l = 0; l < (int)LANES; l++)
+        x[l] = OF(sigmoid)(x[l]);
+    return x;
+#undef OF_ALL
+}
+
+/* Exponentials and their kin of n elements, a multiple of LANES, in place: lane by lane as written, in vectors as compiled. */
 ALWAYS void OF(curve)(REAL *x, ptrdiff_t n, int kind, REAL alpha) {
 #define EACH(result)                        \
     for (ptrdiff_t i = 0; i < n; i++) {     \
@@ -79,13 +101,19 @@ ALWAYS void OF(curve)(REAL *x, ptrdiff_t n, int kind, REAL alpha) {
         x[i] = (result);                    \
     }                                       \
     break
+#define EACH_VECTOR(result)                             \
+    for (ptrdiff_t i = 0; i < n; i += LANES) {          \
+        OF(vector) u = OF(load)(x + i);                 \
+        OF(store)(x + i, (result));                     \
+    }                                                   \
+    break
     switch (kind) {
-    case ACTIVATION_SIGMOID: EACH(OF(sigmoid)(u));
+    case ACTIVATION_SIGMOID: EACH_VECTOR(OF(sigmoids)(u));
     case ACTIVATION_TANH: EACH(OF(tanh)(u));
-    case ACTIVATION_SWISH: EACH(u * OF(sigmoid)(alpha * u));
+    case ACTIVATION_SWISH: EACH_VECTOR(u * OF(sigmoids)(OF(spread)(alpha) * u));
     case ACTIVATION_GELU: EACH(OF(gelu)(u));
     case ACTIVATION_GELU_TANH:
-        EACH(u * OF(sigmoid)((REAL)1.5957691216057308 * (u + (REAL)0.044715 * u * u * u)));
+        EACH_VECTOR(u * OF(sigmoids)(OF(spread)((REAL)1.5957691216057308) * (u + OF(spread)((REAL)0.044715) * u * u * u)));
     case ACTIVATION_MISH: { /* x tanh(ln(1 + e^x)); from 20 on that is x */
         EACH(({
             REAL e = OF(exp)(u > 20 ? 20 : u);
@@ -95,6 +123,7 @@ ALWAYS void OF(curve)(REAL *x, ptrdiff_t n, int kind, REAL alpha) {
     case ACTIVATION_ELU: EACH(u < 0 ? alpha * OF(expm1)(u) : u);
     }
 #undef EACH
+#undef EACH_VECTOR
 }
 
 static __attribute__((noinline)) OF(vector) OF(activate_curve)(OF(vector) v, int kind, REAL alpha) {

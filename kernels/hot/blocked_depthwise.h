@@ -166,6 +166,7 @@ static void depthwise_rows(const BlockedConv *how, Runs runs, const float *x, pt
         run->rows = taps_inside(start, how->kernel[0], how->dilation[0], how->size[0], &first);
         ptrdiff_t from = run->rows ? start + first * how->dilation[0] : 0;
         depthwise_row(how, runs, x + from * width, w + first * run->w_row, run, y);
+        activate_stored(y, how->out[1], afterwards(&how->activation));
         run->residual += run->residual ? out : 0;
     }
 }
@@ -189,7 +190,7 @@ static int depthwise_task(const void *args, ptrdiff_t begin, ptrdiff_t end, void
         float bias[OCTET];
         gather_bias(call->bias, block * OCTET, how->out_channels, 1, bias);
         Run run = {.along = how->dilation[1] * OCTET, .across = stride * OCTET, .w_row = kernel * OCTET, .bias = octet_at(bias),
-                   .residual = call->residual ? call->residual + place : NULL, .activation = &how->activation};
+                   .residual = call->residual ? call->residual + place : NULL, .activation = at_once(&how->activation)};
         if (how->padded) {
             pad_band(how, 1, x, row, rows, scratch);
             copy.size[0] = reach(how, 0, rows);

@@ -127,7 +127,7 @@ static void direct_item(const BlockedCall *call, ptrdiff_t plane, ptrdiff_t firs
         pad_band(how, planes_of(how), x, row, pieces(end, how->out[1]) - row, scratch);
         x = scratch - row * how->stride[0] * how->band[1] * unit;
     }
-    Finish f = {out, bias, call->residual - call->y, call->residual != NULL, true, false, &how->activation};
+    Finish f = {out, bias, call->residual - call->y, call->residual != NULL, true, false, at_once(&how->activation)};
     chain = even_piece(how->terms, chain);
     for (ptrdiff_t o = count * split / call->splits; o < count * (split + 1) / call->splits; o++) {
         int blocks = channel_tile(how->out_blocks, o);
@@ -141,6 +141,8 @@ static void direct_item(const BlockedCall *call, ptrdiff_t plane, ptrdiff_t firs
             f.last = t + terms == how->terms;
             direct_chain(how, x, first, end, blocks, w + t * unit * blocks * OCTET, how->at + t, terms, &f, y);
         }
+        for (int b = 0; b < blocks; b++)
+            activate_stored(y + b * out + first * OCTET, end - first, afterwards(&how->activation));
     }
 }
 

@@ -44,6 +44,18 @@ INLINE void activate_stored(float *y, ptrdiff_t octets, const Activation *how) {
             put_octet(y + i * OCTET, activated(octet_at(y + i * OCTET), how));
 }
 
+static const Activation no_activation = {ACTIVATION_NONE, 0, 0};
+
+/* What is applied to a few results as they are stored: exponentials are not, but to long runs of them. */
+INLINE const Activation *at_once(const Activation *how) {
+    return how->kind > ACTIVATION_HARD_SWISH ? &no_activation : how;
+}
+
+/* What is applied to long runs. */
+INLINE const Activation *afterwards(const Activation *how) {
+    return how->kind > ACTIVATION_HARD_SWISH ? how : &no_activation;
+}
+
 /* What becomes of the sums of a tile. The first part of a sum meets the bias and the residual, which lies `residual` floats
    from the result and may be it; later parts are added to what is there; the last one is activated. */
 typedef struct {

@@ -157,8 +157,7 @@ static void transform_inputs(const BlockedConv *how, const float *x, ptrdiff_t f
 
 /* The sums over channels at one point, for `count` tiles and one tile of output channels. */
 static void sum_channels(const BlockedConv *how, const float *w, int blocks, ptrdiff_t count, const float *x, float *y) {
-    static const Activation none = {ACTIVATION_NONE, 0, 0};
-    Finish f = {how->tiles * OCTET, NULL, 0, false, true, false, &none};
+    Finish f = {how->tiles * OCTET, NULL, 0, false, true, false, &no_activation};
     for (ptrdiff_t c = 0; c < how->in_blocks; c += CHANNEL_CHAIN) {
         ptrdiff_t terms = lesser(CHANNEL_CHAIN, how->in_blocks - c), tile = 0;
         f.first = c == 0;
