@@ -53,7 +53,7 @@ def test_a_convolution_takes_up_padding(opset):
 LEFT = {
     "what others read too": ("a = Conv(x, w) y = Relu(a) z = Abs(a)", {"Relu": 1}),
     "an output": ("y = Conv(x, w) z = Relu(y)", {"Relu": 1}),
-    "a sum that broadcasts": ("a = Conv(x, w) d = ReduceMean<keepdims = 1>(x) e = Add(a, d) y = Abs(e) z = Abs(y)", {"Add": 1}),
+    "a sum that broadcasts": ("a = Conv(x, w) d = ReduceMean<keepdims = 1>(x) e = Add(a, d) y = Abs(e) z = Abs(y)", {"Chain": 1}),
     "a normalization that trains": ("a = Conv(x, w) d, e, f = BatchNormalization<training_mode = 1>(a, s, t, m, v)" + LAST,
                                     {"BatchNormalization": 1}),
     "weights that a run brings": ("k = Abs(x) l = ReduceSum<keepdims = 0>(k) n = Mul(w, l) a = Conv(x, n) d = Mul(a, c)" + LAST,

@@ -27,7 +27,8 @@ CHAIN = "a = Conv<pads = [1,1,1,1]>(x, w) b = Relu(a) "
 CASES = {
     "two convolutions": (CHAIN + "y = Conv(b, v)", {"BlockedConv": 2, "Unblock": 1}),
     "channels that fill no block": (CHAIN + "c = Conv(b, v) d = Conv<pads = [1,1,1,1]>(c, u) e = Sigmoid(d) y = Mul(e, d)",
-                                    {"BlockedConv": 3, "Unblock": 1, "Mul": 1}),
+                                    {"BlockedConv": 3, "Unblock": 1, "Mul": 0}),
+    "a few channels": (CHAIN + "c = Conv<pads = [1,1,1,1]>(b, f) y = Sigmoid(c)", {"BlockedConv": 2, "Unblock": 1}),
     "a pool": (CHAIN + "c = MaxPool<kernel_shape = [3,3], strides = [2,2]>(b) y = Conv(c, v)",
                {"BlockedConv": 2, "BlockedMaxPool": 1, "Unblock": 1}),
     "an average": (CHAIN + "c = AveragePool<kernel_shape = [2,2], ceil_mode = 1, strides = [2,2]>(b) y = Conv(c, v)",
@@ -41,7 +42,7 @@ CASES = {
     "local responses": (CHAIN + "c = LRN<size = 5, alpha = 0.1>(b) y = Conv(c, v)", {"BlockedLRN": 1, "Unblock": 1}),
     "a residual": (CHAIN + "c = Conv(b, q) d = Add(c, b) y = Relu(d)", {"BlockedConv": 2, "Unblock": 1}),
     "a gate": (CHAIN + "c = GlobalAveragePool(b) d = Conv(c, q) e = Sigmoid(d) y = Mul(e, b)", {"BlockedScale": 1, "Unblock": 1}),
-    "a slope by channel": (CHAIN + "c = Conv(b, q) d = PRelu(c, s) y = Add(d, s)", {"PRelu": 1, "Unblock": 1}),
+    "a slope by channel": (CHAIN + "c = Conv(b, q) d = PRelu(c, s) y = Add(d, s)", {"PRelu": 0, "Unblock": 1}),
     "a resize": (CHAIN + 'c = Resize<mode = "nearest">(b, , twice) d = Resize<mode = "linear">(c, , thrice) y = Conv(d, v)',
                  {"BlockedResize": 2, "Unblock": 1}),
     "what needs the plain layout": (CHAIN + "c = Transpose<perm = [0,1,3,2]>(b) y = Conv(c, v)",
@@ -55,7 +56,7 @@ CASES = {
 def test_a_network_stays_blocked(name, image):
     text, expected = CASES[name]
     several = "float[a,b,c,d] y" + (", float[e,f,g,h] z" if "on the way" in name else "")
-    source = network(text, weights={**W, "q": (16, 16, 1, 1), "s": (16, 1, 1)}, image=image, outputs=several,
+    source = network(text, weights={**W, "f": (2, 16, 3, 3), "q": (16, 16, 1, 1), "s": (16, 1, 1)}, image=image, outputs=several,
                      twice=np.array([1, 1, 2, 2], "f4"), thrice=np.array([1, 1, 0.7, 3], "f4"))
     left = fused(source, {"x": floats((2, 3, 9, 12))})
     assert {k: left[k] for k in expected} == expected, left

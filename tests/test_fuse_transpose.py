@@ -17,7 +17,7 @@ CASES = {
     "to a few channels": (CONV + "c = ConvTranspose<strides = [2,2]>(b, o) y = Sigmoid(c)",
                           {"BlockedConvTranspose": 1, "Unblock": 0, "Sigmoid": 0}),
     "read twice": (CONV + "c = ConvTranspose<strides = [2,2]>(b, u) d = Relu(c) y = Add(c, d)",
-                   {"BlockedConvTranspose": 1, "Relu": 1, "Unblock": 1}),
+                   {"BlockedConvTranspose": 1, "Chain": 1, "Unblock": 1}),
     "that overlaps": (CONV + "c = ConvTranspose<strides = [2,2]>(b, h) " + AFTER,
                       {"BlockedConvTranspose": 0, "ConvTranspose": 1, "BatchNormalization": 0}),
     "with padding": (CONV + "c = ConvTranspose<strides = [2,2], pads = [1,1,0,0]>(b, u) " + AFTER,

@@ -17,7 +17,7 @@ from .line import is_line
 from .rewrite import Rewriter
 
 FEW = 4     # channels, up to which a first convolution reads them where they lie
-LEAST = 5   # output channels, below which blocks would be mostly empty
+LEAST = 5   # output channels, below which blocks, mostly empty, are worth it only where the input has them
 # What keeps zero finite, so that the lanes beyond the channels stay so.
 UNARY = frozenset(("Relu", "LeakyRelu", "Clip", "HardSigmoid", "HardSwish", "Sigmoid", "Tanh", "Swish", "Gelu", "Mish", "Elu",
                    "Selu", "Celu", "Softplus", "Softsign", "ThresholdedRelu", "Abs", "Neg", "Sqrt", "Erf", "Floor", "Ceil",
@@ -113,7 +113,7 @@ class Layout:
     def convolution(self, node: Node) -> Node | None:
         x, w, bias, residual = [*node.inputs, "", ""][:4]
         weights, group = self.at.constant(w), node.attributes["group"]
-        if weights is None or self.channels(x) is None or weights.shape[0] < LEAST:
+        if weights is None or self.channels(x) is None or (weights.shape[0] < LEAST and x not in self.blocked):
             return None
         if x not in self.blocked and is_line(node, self.at):
             return None
