@@ -126,3 +126,19 @@ def test_dynamic_quantisation_that_others_read_stays():
       i = MatMulInteger(q, w, xz, wz) c = Cast<to = 1>(i) s = Mul(xs, ws) y = Mul(c, s) }"""
     constants = {"w": weights((8, 6)), "wz": np.int8(3), "ws": np.float32(0.1)}
     assert compared(text, constants, {"x": floats((4, 8))}, steps=0)["MatMulInteger"] == 1
+
+
+def test_a_convolution_whose_weights_are_fed_stays():
+    text = (f"agraph (float[1,8,9,9] x, int8[6,8,3,3] w) => (float[1,6,9,9] y) {{ {IN} v = DequantizeLinear(w, ws, wz) "
+            f"g = Conv<pads = [1, 1, 1, 1]>(f, v) {OUT} }}")
+    feeds = {"x": floats((1, 8, 9, 9)), "w": weights((6, 8, 3, 3))}
+    found = compared(text, {**SCALES, "ws": np.float32(0.01), "wz": np.int8(0)}, feeds, scale=0.1)
+    assert not found["QLinearConv"]
+
+
+@pytest.mark.parametrize("shape", [(6, 1), (1, 5), (6, 5), ()])
+def test_sums_of_values_that_repeat(shape):
+    text = f"agraph (float[2,6,5] x, float[{','.join(map(str, shape))}] z) => (float[2,6,5] y) {{ {IN} " \
+           f"j = QuantizeLinear(z, zs, zz) h = DequantizeLinear(j, zs, zz) g = Mul(h, f) {OUT} }}"
+    found = compared(text, SCALES, {"x": floats((2, 6, 5)), "z": np.asarray(floats(shape, 2), np.float32)}, scale=0.1)
+    assert found["QuantizedMul"] == 1
