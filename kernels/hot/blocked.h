@@ -32,8 +32,7 @@ typedef struct BlockedCall {
     const BlockedConv *how;
     const float *x, *bias, *residual; /* the last two may be NULL; the residual may be y */
     float *y;
-    ptrdiff_t pixels, pixel_blocks, splits, first;
-    float *room;
+    ptrdiff_t pixels, pixel_blocks, splits;
 } BlockedCall;
 
 /* `share` of threads.h, which lies in another module. */

@@ -15,6 +15,7 @@ enum {
     HEAVY_BYTES = 2000000,       /* weights of which that is true */
     SPREAD = 16,         /* floats beside each point's matrix, so that they do not meet in the same lines of a cache */
     CHANNEL_CHAIN = 8,   /* octets of channels in one chain of sums */
+    TRANSFORM_NS = 40,   /* that a tile of an octet takes */
 };
 
 #define A 0.75f
@@ -278,17 +279,19 @@ static int winograd_run(BlockedCall *call, const Team *team, Share share) {
         return 0;
     call->pixels = how->tiles;
     call->pixel_blocks = pieces(all, how->tiles);
-    ptrdiff_t count = how->batch * how->groups * call->pixel_blocks, cost = how->tiles * how->in_blocks * how->out_blocks * 36;
+    ptrdiff_t count = how->batch * how->groups * call->pixel_blocks;
+    ptrdiff_t cost = how->tiles * how->in_blocks * how->out_blocks * POINTS;
     if (team->threads < 2 || count >= 4 * team->threads || count % team->threads == 0)
         return share(team, tiles_task, call, count, 1 + cost);
-    for (ptrdiff_t item = 0; item < count; item++) {
+    int status = 0;
+    for (ptrdiff_t item = 0; item < count && !status; item++) {
         Tiles t = tiles_of(call, item, team->scratch);
         ptrdiff_t many = POINTS * channel_tiles(how->out_blocks);
-        share(team, inputs_task, &t, how->in_blocks, 1 + 40 * t.count);
-        share(team, sums_task, &t, many, 1 + cost / many);
-        share(team, results_task, &t, how->out_blocks, 1 + 40 * t.count);
+        status = share(team, inputs_task, &t, how->in_blocks, 1 + TRANSFORM_NS * t.count);
+        status = status ? status : share(team, sums_task, &t, many, 1 + cost / many);
+        status = status ? status : share(team, results_task, &t, how->out_blocks, 1 + TRANSFORM_NS * t.count);
     }
-    return 0;
+    return status;
 }
 #undef A
 #undef B
