@@ -36,25 +36,6 @@ static inline float float_sigmoid(float x) { return sigmoid_of(x); }
 static inline double double_sigmoid(double x) { return logistic(x); }
 static inline float float_gelu(float x) { return x * 0.5f * (1 + erf_of(x * 0.70710678f)); }
 static inline double double_gelu(double x) { return x * 0.5 * erfc(x * -0.70710678118654752); }
-
-#if defined(__AVX2__)
-/* 1 / (1 + e^-x) of eight floats, within 2e-7: e^-x is 2^n times a polynomial for 2^f, where n + f = -x log2 e. NaN stays. */
-ALWAYS __m256 logistic_of_floats(__m256 x) {
-    typedef float floats __attribute__((vector_size(32)));
-    const float per_octave = -1.44269504088896341f;
-    floats u = (floats)_mm256_min_ps(_mm256_set1_ps(88.f), _mm256_max_ps(_mm256_set1_ps(-89.f), x));
-    floats n = (floats)_mm256_round_ps((__m256)(u * per_octave), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    floats f = u * per_octave - n;
-    floats p = f * 1.535336188319500e-4f + 1.339887440266574e-3f;
-    p = p * f + 9.618437357674640e-3f;
-    p = p * f + 5.550332471162809e-2f;
-    p = p * f + 2.402264791363012e-1f;
-    p = p * f + 6.931472028550421e-1f;
-    p = p * f + 1.f;
-    __m256i power = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32((__m256)n), _mm256_set1_epi32(127)), 23);
-    return (__m256)(1.f / (p * (floats)power + 1.f));
-}
-#endif
 #endif
 
 #if !defined(__SSE2__)
@@ -150,19 +131,17 @@ ALWAYS OF(vector) OF(activate)(OF(vector) v, const Activation *how) {
     case ACTIVATION_HARD_SWISH:
         return v * AT_MOST(one, AT_LEAST(zero, v * OF(spread)((REAL)1 / 6) + OF(spread)((REAL)0.5)));
     }
-#if defined(__AVX2__)
-    if (sizeof(REAL) == 4 && how->kind <= ACTIVATION_GELU_TANH && how->kind >= ACTIVATION_SIGMOID
-        && how->kind != ACTIVATION_TANH && how->kind != ACTIVATION_GELU) {
+    int swish = how->kind == ACTIVATION_SWISH, gelu = how->kind == ACTIVATION_GELU_TANH;
+    if (sizeof(REAL) == sizeof(float) && (swish || gelu || how->kind == ACTIVATION_SIGMOID)) {
         OF(vector) u = v;
-        if (how->kind == ACTIVATION_SWISH)
+        if (swish)
             u = alpha * v;
-        else if (how->kind == ACTIVATION_GELU_TANH)
-            u = v * ((REAL)1.5957691216057308 + (REAL)0.07135481627260025 * v * v);
-        u = (OF(vector))logistic_of_floats((__m256)u);
-        if (how->kind != ACTIVATION_SIGMOID)
+        if (gelu)
+            u = OF(spread)((REAL)1.5957691216057308) * (v + OF(spread)((REAL)0.044715) * v * v * v);
+        u = OF(sigmoids)(u);
+        if (swish || gelu)
             u = v * u;
         return u;
     }
-#endif
     return OF(activate_curve)(v, how->kind, (REAL)how->alpha);
 }
