@@ -33,7 +33,8 @@ class Bound:
         self.plan = Plan(scope, bodies_of(scope, settings), settings)
         self.inputs, self.outputs = self.plan.inputs, self.plan.outputs
         self.shelf = Shelf(KEPT)
-        self.fixed = [(k, f.value.tobytes()) for k, f in enumerate(given) if isinstance(f.value, np.ndarray)]
+        self.fixed = [(k, f.value.tobytes()) for k, f in enumerate(given)
+                      if isinstance(f.value, np.ndarray) and f.type in CHOOSING and f.value.size <= SMALL]
 
     def take(self, feeds: list[Any]) -> Program | None:
         """An idle program for feeds like these, if they have the values that were planned for."""
