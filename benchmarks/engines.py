@@ -111,7 +111,7 @@ def compare(model: Any, feeds: Any, threads: int = 1, engines: Sequence[str] = E
         for engine, worker in workers.items():
             worker.stdin.close()  # type: ignore[union-attr]
             found[engine] = [statistics.median(m for m, _ in times[engine]), min(least for _, least in times[engine])]
-        if {engines[0], engines[-1]} <= workers.keys():
+        if {engines[0], engines[-1]} <= workers.keys() and not isinstance(model, dict):  # else results lie otherwise
             found["difference"] = difference(*(pickle.loads(Path(folder, f"{e}.results").read_bytes())
                                                for e in (engines[0], engines[-1])))
     return found
