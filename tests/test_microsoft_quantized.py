@@ -270,6 +270,22 @@ def test_products_with_weights_of_a_few_bits(n, k, block, bias, bits, points, dt
         near("MatMulNBits", inputs, 1e-4, **attributes)
 
 
+@pytest.mark.parametrize("m, k, n, block", [(1, 16, 1, 16), (1, 600, 35, 32), (2, 300, 16, 128), (7, 1000, 50, 64),
+                                            (40, 96, 130, 32)])
+def test_constant_weights_of_four_bits_stay_so(m, k, n, block):
+    rng = np.random.default_rng(m)
+    blocks = -(-k // block)
+    q, zero = rng.integers(0, 16, (n, blocks * block)), rng.integers(0, 16, (n, blocks))
+    a, scales = rng.normal(0, 1, (m, k)).astype(np.float32), rng.uniform(0.01, 0.1, (n, blocks)).astype(np.float32)
+    made, feeds = model("MatMulNBits", [a, packed(q, 4).reshape(n, blocks, -1), scales, packed(zero, 4)], (1, 2, 3), K=k, N=n,
+                        block_size=block)
+    weights = ((q.reshape(n, blocks, block) - zero[..., None]) * scales.astype(float)[..., None]).reshape(n, -1)[:, :k]
+    found = {interp.load(made, threads=t).run(None, feeds)[0].tobytes() for t in (1, 2, 3)}
+    [bits] = found
+    y = np.frombuffer(bits, np.float32).reshape(m, n)
+    assert np.all(np.abs(y - a.astype(float) @ weights.T) <= 2e-6 * (np.abs(a).astype(float) @ np.abs(weights).T))
+
+
 def test_groups_of_weights_may_be_named():
     rng = np.random.default_rng(1)
     q, scales = rng.integers(0, 16, (6, 64)), rng.uniform(0.01, 0.1, (6, 4)).astype(np.float32)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...dims import Fact
 from ...errors import UnsupportedOperator
-from ...kernels import gemm, integer
+from ...kernels import gemm, integer, nibbles
 from ...kernels import quantize as kernel
 from ...kernels.step import Later
 from ...registry import op
@@ -197,26 +197,37 @@ class _Layout:
         if len(which) < self.K or np.any((which < 0) | (which >= blocks)):
             raise ValueError(f"g_idx has no block of {blocks} for each of {self.K}")
         wide = unpacked(b.reshape(self.N, -1), self.bits, self.K).astype(np.float32)
-        if zero_points is None:
-            wide -= np.float32(1 << (self.bits - 1))
-        elif zero_points.dtype == np.uint8:
-            wide -= unpacked(zero_points.reshape(self.N, -1), self.bits, blocks)[:, which].astype(np.float32)
-        else:
-            wide -= zero_points.reshape(self.N, blocks)[:, which].astype(np.float32)
+        wide -= self.zeros(zero_points)[:, which]
         wide *= scales.reshape(self.N, blocks)[:, which].astype(np.float32)
         return wide
+
+    def zeros(self, zero_points: Some) -> np.ndarray:
+        """The zero point of every row and block."""
+        blocks = -(-self.K // self.block_size)
+        if zero_points is None:
+            return np.full((self.N, blocks), 1 << (self.bits - 1), np.float32)
+        if zero_points.dtype == np.uint8:
+            return unpacked(zero_points.reshape(self.N, -1), self.bits, blocks).astype(np.float32)
+        return zero_points.reshape(self.N, blocks).astype(np.float32)
+
+    def kept(self, b: np.ndarray, scales: np.ndarray, zero_points: Some, g_idx: Some) -> gemm.Packed | nibbles.Packed:
+        """Constant weights as products read them: four bits stay four, unless a row says which block each of it belongs to."""
+        if self.bits != 4 or g_idx is not None:
+            return gemm.Packed.turned(self.weights(b, scales, zero_points, g_idx))
+        codes = unpacked(b.reshape(self.N, -1), 4, self.K)
+        return nibbles.Packed(codes, scales.reshape(self.N, -1).astype(np.float32), self.zeros(zero_points), self.block_size)
 
 
 @dataclass(frozen=True)
 class _Weights:
-    """How to scale constant weights, once."""
+    """How to pack constant weights, once."""
 
     layout: _Layout
     parts: tuple[Any, ...]
 
-    def __call__(self, b: np.ndarray) -> gemm.Packed:
+    def __call__(self, b: np.ndarray) -> gemm.Packed | nibbles.Packed:
         arrays: Any = [None if p is None else p.array for p in self.parts]
-        return gemm.Packed.turned(self.layout.weights(b, *arrays))
+        return self.layout.kept(b, *arrays)
 
 
 @op("MatMulNBits", domain=DOMAIN, shape=few_bits,
@@ -227,7 +238,7 @@ def mat_mul_n_bits(A: np.ndarray, B: np.ndarray, scales: np.ndarray, zero_points
                    weight_prepacked: int = 0, constant: Callable, out: np.ndarray) -> Any:
     """The product of a matrix and the transpose of weights of a few bits, scaled block by block along their rows.
 
-    `accuracy_level` is the least that is asked for: products are always of floats. Constant weights are scaled once; where B is
+    `accuracy_level` is the least that is asked for: products are always of floats. Constant weights are packed once; where B is
     empty there is no product, only the bias.
     """
     if weight_prepacked:
@@ -240,6 +251,8 @@ def mat_mul_n_bits(A: np.ndarray, B: np.ndarray, scales: np.ndarray, zero_points
     parts = tuple(None if x is None else constant(_Kept, x) for x in (scales, zero_points, g_idx))
     if all(p is None or isinstance(p, _Kept) for p in parts):
         made = constant(_Weights(layout, parts), B)
+    if isinstance(made, nibbles.Packed):
+        return nibbles.product(A.reshape(-1, K), made, out.reshape(-1, N), bias)
     if isinstance(made, gemm.Packed) and out.dtype == np.float32:
         return gemm.product(A.reshape(-1, K), made, out.reshape(-1, N), bias)
 
