@@ -27,9 +27,13 @@ KEPT = 8  # programs, and plans made for one signature, that a part keeps for la
 class Bound:
     """A stretch of nodes whose sizes follow from those of its inputs: a plan, and idle programs by signature."""
 
-    def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings):
-        scope = Scope(graph)
-        scope.infer(localised(given)[0])
+    def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings, known: Scope | None = None):
+        local, meaning = localised(given)
+        local_already = (all(str(size) == name for name, size in meaning.items())
+                         and all(a.value is b.value for a, b in zip(local, given, strict=True)))
+        scope = known if known is not None and local_already and not known.tentative else Scope(graph)
+        if scope is not known:
+            scope.infer(local)
         self.plan = Plan(scope, bodies_of(scope, settings), settings)
         self.inputs, self.outputs = self.plan.inputs, self.plan.outputs
         self.shelf = Shelf(KEPT)
@@ -83,7 +87,7 @@ class Model:
         self.makers = {o: n for n in graph.nodes for o in n.outputs if o}
         self.last = {i: k for k, n in enumerate(graph.nodes) for i in n.inputs} | dict.fromkeys(self.outputs, len(graph.nodes))
         self._keep_for_sizes()
-        self.whole = None if self._cut() else Bound(graph, self.given, settings)
+        self.whole = None if self._cut() else Bound(graph, self.given, settings, self.scope)
         self.deciding = self._deciding() if self.whole is None else []
 
     def _deciding(self) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from .errors import UnsupportedOperator, UnsupportedType, UnsupportedVersion
@@ -50,6 +51,7 @@ class Op:
     def range(self) -> str:
         return f"{self.since}-{self.through or ''}" if self.through != self.since else str(self.since)
 
+    @cache  # noqa: B019 - operators are there for good
     def takes(self, schema: Schema) -> dict[str, frozenset[str]]:
         """The types in force for each constraint of a schema: what it allows and what the function can do."""
         if self.types is None:
@@ -162,6 +164,7 @@ class Registry:
         return None
 
 
+@cache
 def _schema_of(o: Op) -> Schema:
     """A schema for an operator without one: its attributes are the function's keywords, parameters as declared or read off it."""
     defaults: dict[str, Any] = {}

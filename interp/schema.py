@@ -39,6 +39,9 @@ class Schema:
     random: bool = False  # whether the standard calls it non-deterministic: such nodes are never folded
     kinds: dict[str, str] = field(default_factory=dict, hash=False)  # attribute: INT, FLOATS, GRAPH …
 
+    def __hash__(self) -> int:
+        return hash((self.domain, self.name, self.since))
+
     def __str__(self) -> str:
         return f"{self.domain + ':' if self.domain else ''}{self.name}-{self.since}"
 
@@ -90,6 +93,7 @@ def plain(value: Any) -> Any:
     return tuple(map(plain, value)) if isinstance(value, list | tuple) else value
 
 
+@cache
 def schema(name: str, opset: int, domain: str = "") -> Schema:
     """The schema in force for an operator at an opset."""
     since = max((s for s in _history().get((domain, name), ()) if s <= opset), default=None)

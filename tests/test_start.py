@@ -211,7 +211,7 @@ s = interp.load(sys.argv[1], threads=1)
 y = s.run(None, {"x": x})[0]
 grown = status("VmRSS") - before, status("VmHWM") - before
 s.observers.append(lambda *_: None)
-assert np.array_equal(y, s.run(None, {"x": x})[0])  # weights that were let go are read again
+assert np.abs(y - s.run(None, {"x": x})[0]).max() < 1e-5 * np.abs(y).max()  # weights that were let go are read again
 print([*map(int, grown), float(y.sum())])
 """
 

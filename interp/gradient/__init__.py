@@ -12,9 +12,7 @@ from ..graph import Graph, Node
 from ..registry import Registry
 from .tape import FLAT, RULES, Rule, Tape
 
-for family in ("elementwise", "layout", "linear", "reduction", "window"):
-    import_module(f".{family}", __name__)
-
+FAMILIES = ("elementwise", "layout", "linear", "reduction", "window")
 Fresh = Callable[[str, str], str]
 
 
@@ -100,6 +98,8 @@ def _back(node: Node, gradients: dict[str, list[str]], varies: set[str], tape: T
 
 def rule_of(node: Node) -> Rule:
     """How the gradients of a node's inputs follow from those of its outputs."""
+    for family in FAMILIES:
+        import_module(f".{family}", __name__)
     key = node.schema.domain, node.schema.name
     if key in RULES and RULES[key][0] <= node.schema.since:
         return RULES[key][1]

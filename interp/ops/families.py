@@ -21,11 +21,14 @@ class Families(Layer):
         super().__init__()
         self._package, self._families = package, tuple(families)
         self._imported: set[str] = set()
+        self._settled: set[tuple[str, str]] = set()
         self._lock = RLock()
 
     def at(self, domain: str, name: str) -> Sequence[Op]:
-        self._import(known()["operators"].get((domain, name), ()))
-        self._import(changed(self._families))
+        if (domain, name) not in self._settled:
+            self._import(known()["operators"].get((domain, name), ()))
+            self._import(changed(self._families))
+            self._settled.add((domain, name))
         return super().at(domain, name)
 
     def names(self) -> Iterable[tuple[str, str]]:

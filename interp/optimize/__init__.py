@@ -1,26 +1,28 @@
 """Passes, Graph to Graph: level 0 runs a graph as it is written, 1 cleans it, 2 also folds constants and fuses operators."""
+from importlib import import_module
+
 from ..graph import Graph
-from .activations import activations
-from .affine import fuse_affine_maps
-from .attention import attentions
-from .chains import chains
 from .clean import clean
-from .convolution import fuse_convolutions
-from .duplicates import drop_duplicates
 from .fold import fold
 from .fuse import Pass, fuse
-from .layout import choose_layouts
-from .line import lines
-from .norms import norms
-from .products import products
-from .quantized import is_quantized, quantized
-from .table import one_hot_products
-from .transpose import fuse_transposed_convolutions
 
 LEVELS = (0, 1, 2)
-PASSES: tuple[Pass, ...] = (  # in this order
-    drop_duplicates, one_hot_products, activations, attentions, norms, fuse_convolutions, fuse_transposed_convolutions,
-    fuse_affine_maps, choose_layouts, lines, products, chains)
+# In this order: where a pass stands, and the operators of which it needs one; only those are imported that may find something.
+PASSES: tuple[tuple[str, str, frozenset[str]], ...] = (
+    ("duplicates", "drop_duplicates", frozenset()),
+    ("table", "one_hot_products", frozenset(("MatMul",))),
+    ("activations", "activations", frozenset(("Mul", "Div"))),
+    ("attention", "attentions", frozenset(("Softmax",))),
+    ("norms", "norms", frozenset(("Mul", "Div"))),
+    ("convolution", "fuse_convolutions", frozenset(("Conv",))),
+    ("transpose", "fuse_transposed_convolutions", frozenset(("ConvTranspose",))),
+    ("affine", "fuse_affine_maps", frozenset(("BatchNormalization", "Mul", "Add", "Sub", "Div"))),
+    ("layout", "choose_layouts", frozenset(("Conv", "ConvTranspose"))),
+    ("line", "lines", frozenset(("Conv",))),
+    ("products", "products", frozenset(("MatMul", "Gemm"))),
+    ("chains", "chains", frozenset()),
+)
+QUANTIZED = (("quantized", "quantized", frozenset(("QuantizeLinear", "MatMulInteger"))),)
 
 
 def optimized(graph: Graph, level: int, most: int | None = None, exact: bool = False) -> Graph:
@@ -31,7 +33,15 @@ def optimized(graph: Graph, level: int, most: int | None = None, exact: bool = F
     if level > 0:
         graph = clean(graph)
     if level > 1:
-        if is_quantized(graph):  # before constants are folded: weights are still bytes
-            graph = clean(fuse(graph, (quantized,), exact))
-        graph = clean(fuse(clean(fold(graph, most)), PASSES, exact))
+        if whole := useful(QUANTIZED, graph):  # before constants are folded: weights are still bytes
+            graph = clean(fuse(graph, whole, exact))
+        graph = clean(fold(graph, most))
+        graph = clean(fuse(graph, useful(PASSES, graph), exact))
     return graph
+
+
+def useful(passes: tuple[tuple[str, str, frozenset[str]], ...], graph: Graph) -> tuple[Pass, ...]:
+    """The passes that may find something in a graph."""
+    there = {n.schema.name for n in graph.walk()}
+    return tuple(getattr(import_module(f".{module}", __name__), name) for module, name, needed in passes
+                 if not needed or needed & there)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..call import call
-from ..graph import Graph, Node
+from ..graph import Node
 from ..ops.quantize import distances, nearest, quotient
 from .rewrite import Rewriter, Rules, rule
 
@@ -271,8 +271,3 @@ def dynamic(node: Node, at: Rewriter) -> bool:
 
 
 quantized = Rules(quantised, dynamic)
-
-
-def is_quantized(graph: Graph) -> bool:
-    """Whether a graph, or a body in it, has anything to do for this pass."""
-    return any(n.schema.name in ("QuantizeLinear", "MatMulInteger") for n in graph.walk())
