@@ -17,6 +17,8 @@ typedef struct BlockedConv {
     ptrdiff_t size[2], kernel[2], stride[2], dilation[2], before[2], out[2];
     bool plain;           /* the input is not blocked */
     bool padded;          /* windows reach beyond the input, so that a band of it is copied with its padding */
+    bool thinned;         /* windows of one place skip others, so that those of a band which are read are copied together */
+    ptrdiff_t step[2];    /* from one window to the next in what is read */
     ptrdiff_t band[2];    /* rows and columns of the largest band, or of the input where it is read in place */
     ptrdiff_t rows;       /* of the result, that belong to a band */
     ptrdiff_t tiles;      /* of the result in Winograd's way, that are transformed together */

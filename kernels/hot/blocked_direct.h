@@ -32,20 +32,27 @@ static bool reaches_beyond(const BlockedConv *how) {
     return beyond;
 }
 
+static bool copied(const BlockedConv *how) {
+    return how->padded || how->thinned;
+}
+
 static void direct_settle(BlockedConv *how) {
     ptrdiff_t bytes = planes_of(how) * unit_of(how) * (ptrdiff_t)sizeof(float);
     how->terms = planes_of(how) * how->kernel[0] * how->kernel[1];
     how->padded = reaches_beyond(how);
-    how->band[0] = how->size[0];
-    how->band[1] = how->size[1];
+    how->thinned = !how->padded && !how->plain && how->kernel[0] * how->kernel[1] == 1 && how->stride[1] > 1;
     how->rows = how->out[0];
-    if (!how->padded || !how->out[0] || !how->out[1])
+    for (int axis = 0; axis < 2; axis++) {
+        how->band[axis] = how->size[axis];
+        how->step[axis] = how->thinned ? 1 : how->stride[axis];
+    }
+    if (!copied(how) || !how->out[0] || !how->out[1])
         return;
-    how->band[1] = reach(how, 1, how->out[1]);
+    how->band[1] = how->thinned ? how->out[1] : reach(how, 1, how->out[1]);
     ptrdiff_t near = NEAR_BYTES / (bytes * how->band[1] + 1), enough = pieces(LEAST_PIXELS, how->out[1]);
-    ptrdiff_t rows = 1 + (near - reach(how, 0, 1)) / how->stride[0];
+    ptrdiff_t rows = 1 + (near - reach(how, 0, 1)) / how->step[0];
     how->rows = even_piece(how->out[0], rows > enough ? rows : enough);
-    how->band[0] = reach(how, 0, how->rows);
+    how->band[0] = how->thinned ? how->rows : reach(how, 0, how->rows);
 }
 
 static void direct_place(const BlockedConv *how, ptrdiff_t *at) {
@@ -74,7 +81,7 @@ static void direct_pack(const BlockedConv *how, const float *w, float *out) {
 }
 
 static ptrdiff_t direct_scratch(const BlockedConv *how) {
-    return how->padded ? planes_of(how) * unit_of(how) * how->band[0] * how->band[1] * (ptrdiff_t)sizeof(float) : 0;
+    return copied(how) ? planes_of(how) * unit_of(how) * how->band[0] * how->band[1] * (ptrdiff_t)sizeof(float) : 0;
 }
 
 /* The rows of some planes of the input that output rows from `row` read, with the padding around them. */
@@ -94,11 +101,20 @@ static void pad_band(const BlockedConv *how, ptrdiff_t planes, const float *x, p
         }
 }
 
+/* The places that output rows from `row` read of some planes. */
+static void thin_band(const BlockedConv *how, ptrdiff_t planes, const float *x, ptrdiff_t row, ptrdiff_t rows, float *to) {
+    ptrdiff_t width = how->size[1] * OCTET, across = how->stride[1] * OCTET;
+    for (ptrdiff_t c = 0; c < planes; c++, x += how->size[0] * width, to += how->band[0] * how->band[1] * OCTET)
+        for (ptrdiff_t r = 0; r < rows; r++)
+            for (ptrdiff_t j = 0; j < how->out[1]; j++)
+                put_octet(to + (r * how->band[1] + j) * OCTET, octet_at(x + (row + r) * how->stride[0] * width + j * across));
+}
+
 /* Pixels from `first` to `end` of the result for one tile of output channels and one chain of terms. `x` is where the
    window of the pixel 0 begins. */
 static void direct_chain(const BlockedConv *how, const float *x, ptrdiff_t first, ptrdiff_t end, int blocks, const float *w,
                          const ptrdiff_t *at, ptrdiff_t terms, const Finish *f, float *y) {
-    ptrdiff_t unit = unit_of(how), across = how->stride[1] * unit, down = how->stride[0] * how->band[1] * unit;
+    ptrdiff_t unit = unit_of(how), across = how->step[1] * unit, down = how->step[0] * how->band[1] * unit;
     ptrdiff_t row = first / how->out[1], column = first % how->out[1];
     ptrdiff_t count = pieces(end - first, blocks > FEW ? PIXELS_BY_THREE : PIXELS), pixel = first;
     for (ptrdiff_t n = count; n; n--) {
@@ -123,9 +139,9 @@ static void direct_item(const BlockedCall *call, ptrdiff_t plane, ptrdiff_t firs
     ptrdiff_t count = channel_tiles(how->out_blocks), row = first / how->out[1], group = plane % how->groups;
     const float *x = call->x + plane * planes_of(how) * unit * how->size[0] * how->size[1];
     float bias[(FEW + 1) * OCTET];
-    if (how->padded) {
-        pad_band(how, planes_of(how), x, row, pieces(end, how->out[1]) - row, scratch);
-        x = scratch - row * how->stride[0] * how->band[1] * unit;
+    if (copied(how)) {
+        (how->thinned ? thin_band : pad_band)(how, planes_of(how), x, row, pieces(end, how->out[1]) - row, scratch);
+        x = scratch - row * how->step[0] * how->band[1] * unit;
     }
     Finish f = {out, bias, call->residual - call->y, call->residual != NULL, true, false, at_once(&how->activation)};
     chain = even_piece(how->terms, chain);
@@ -160,10 +176,9 @@ static int direct_task(const void *args, ptrdiff_t begin, ptrdiff_t end, void *s
 /* Whole rows where a band is copied for them. */
 static int direct_run(BlockedCall *call, const Team *team, Share share) {
     const BlockedConv *how = call->how;
-    ptrdiff_t pixels = how->out[0] * how->out[1], planes = how->batch * how->groups, unit = how->padded ? how->out[1] : 1;
-    ptrdiff_t lines = how->stride[1] > 1 ? 2 : 1; /* that a pixel takes, of which a cache line holds two */
-    ptrdiff_t near = NEAR_BYTES / (planes_of(how) * unit_of(how) * lines * (ptrdiff_t)sizeof(float));
-    ptrdiff_t most = how->padded ? how->rows * unit : near < LEAST_PIXELS ? LEAST_PIXELS : lesser(near, MOST_PIXELS);
+    ptrdiff_t pixels = how->out[0] * how->out[1], planes = how->batch * how->groups, unit = copied(how) ? how->out[1] : 1;
+    ptrdiff_t near = NEAR_BYTES / (planes_of(how) * unit_of(how) * (ptrdiff_t)sizeof(float));
+    ptrdiff_t most = copied(how) ? how->rows * unit : near < LEAST_PIXELS ? LEAST_PIXELS : lesser(near, MOST_PIXELS);
     ptrdiff_t blocks = pieces(pixels, most), items = planes * blocks, wanted = team->threads > 1 ? ITEMS * team->threads : 1;
     if (!items)
         return 0;
