@@ -1,8 +1,8 @@
 """Linear models and support vector machines: rows against vectors, then from margins to scores, votes and probabilities."""
 from libc.string cimport memset
 import numpy as np
-from .scores cimport Outcome, outcome_of, read, rows_of, settle
-from .step cimport OK, Element, Run, bound, team
+from .scores cimport Outcome, outcome_of, read, rows_of, settle, settle_rows, side_by_side
+from .step cimport FLOAT, OK, Element, Run, bound, team
 from .threads cimport Task, Team, share
 
 cdef extern from "hot/margins.h" nogil:
@@ -12,16 +12,20 @@ cdef extern from "hot/margins.h" nogil:
                               int distance, double* k) noexcept nogil
     ctypedef void (*Bent)(double* k, Py_ssize_t n, int bend, double gamma, double coef0, double degree) noexcept nogil
     ctypedef double (*Dotted)(const double* a, const double* b, Py_ssize_t n) noexcept nogil
+    ctypedef void (*Widened)(const float* x, Py_ssize_t n, double* y) noexcept nogil
     ctypedef struct MarginsLoops:
         Produced produced
         Bent bent
         Dotted dotted
+        Widened widened
     const MarginsLoops* picked "PICKED(margins)"
 
 cdef extern from "hot/exponential_wide.h" nogil:
     double logistic(double x) noexcept nogil
 
 cdef const MarginsLoops* loops = picked
+cdef enum:
+    GROUP = 16  # rows of a linear model whose scores are settled together
 cdef tuple KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 
 cdef struct Model:
@@ -45,6 +49,7 @@ cdef class Machine:
     """
 
     cdef Model model
+    cdef const double* padded
     cdef tuple keep
 
     def __init__(self, const double[:, :] vectors, const double[::1] shift, const double[:, ::1] coefficients=None, ends=None,
@@ -79,7 +84,12 @@ cdef class Machine:
             if not (a.shape[0] >= self.margins and b.shape[0] >= self.margins and m.classes > 1 and coefficients is not None):
                 raise ValueError(f"{a.shape[0]} and {b.shape[0]} coefficients of probabilities for {self.margins} margins")
             m.prob_a, m.prob_b = &a[0], &b[0]
-        self.keep = (packed, shift, coefficients, ends, probabilities)
+        shifts = np.full(m.lanes, -np.inf)
+        if coefficients is None:
+            shifts[:m.n] = shift[:m.n]
+        a = shifts
+        self.padded = &a[0]
+        self.keep = (shifts, packed, shift, coefficients, ends, probabilities)
 
     @property
     def margins(self) -> int:
@@ -98,6 +108,8 @@ cdef struct How:
     Outcome outcome
     Element code
     Py_ssize_t room  # doubles for one row beside its features and products
+    bint together  # whether rows are settled together
+    const double* shift  # for all lanes, then
 
 cdef struct Call:
     const How* how
@@ -208,10 +220,36 @@ cdef int some_rows(const Call* call, Py_ssize_t begin, Py_ssize_t end, double* s
     return OK
 
 
+cdef int some_linear(const Call* call, Py_ssize_t begin, Py_ssize_t end, double* x) noexcept nogil:
+    """Groups of rows whose scores are their products with vectors, settled together."""
+    cdef const How* how = call.how
+    cdef const Model* m = &how.model
+    cdef double* k = x + GROUP * m.features
+    cdef float* e = <float*> (k + GROUP * m.lanes)
+    cdef Py_ssize_t* best = <Py_ssize_t*> (e + GROUP * m.lanes)
+    cdef Py_ssize_t group, row, r, rows
+    for group in range(begin, end):
+        row = group * GROUP
+        rows = min(<Py_ssize_t> GROUP, how.outcome.rows - row)
+        if how.code == FLOAT:
+            loops.widened(<const float*> call.at[0] + row * m.features, rows * m.features, x)
+        else:
+            read[double](call.at[0], how.code, row * m.features, rows * m.features, x)
+        r = 0
+        while r < rows:
+            loops.produced(x + r * m.features, min(<Py_ssize_t> TOGETHER, rows - r), m.vectors, m.lanes, m.features, False,
+                           k + r * m.lanes)
+            r += TOGETHER
+        settle_rows(&how.outcome, row, rows, k, how.shift, m.lanes, e, best, call.at)
+    return OK
+
+
 cdef int all_rows(void** at, const How* how) noexcept nogil:
     cdef const Team* crew = team(at, 1 + (how.outcome.label_at != 0) + (how.outcome.score_at != 0))
     cdef Call call = Call(how, at)
     cdef Py_ssize_t each = how.model.n * (how.model.features // 4 + 4) + 100
+    if how.together:
+        return share(crew, <Task> some_linear, &call, (how.outcome.rows + GROUP - 1) // GROUP, each * 4)
     return share(crew, <Task> some_rows, &call, (how.outcome.rows + TOGETHER - 1) // TOGETHER, each * 2)
 
 
@@ -227,7 +265,9 @@ def scores(x, machine: Machine, rule, labels, y, z):
     if rule.scores != m.scores:
         raise ValueError(f"a rule for {rule.scores} scores where there are {m.scores}")
     how.outcome = outcome_of(rule, rows, c if m.model.coefficients != NULL and c > 1 else rule.classes, labels, y, z)
+    how.together = m.model.coefficients == NULL and not m.model.one_class and side_by_side(&how.outcome)
+    how.shift = m.padded
     room = max(c * (c - 1) // 2, c) + 2 + 2 * c * c + 3 * c + 8 if m.model.coefficients != NULL else c + 8
-    size = TOGETHER * (m.model.features + m.model.lanes) + room
+    size = (GROUP if how.together else TOGETHER) * (m.model.features + 2 * m.model.lanes) + room + GROUP
     arrays = tuple([a for a in (x, y, z) if a is not None])
     return bound(<Run> all_rows, arrays, &how, sizeof(how), 8 * size, (machine, labels))

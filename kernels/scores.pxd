@@ -17,5 +17,8 @@ cdef struct Outcome:
 
 cdef Outcome outcome_of(rule, Py_ssize_t rows, Py_ssize_t classes, labels, y, z) except *
 cdef void settle(const Outcome* o, Py_ssize_t row, double* s, Py_ssize_t best, void** at) noexcept nogil
+cdef bint side_by_side(const Outcome* o) noexcept nogil
+cdef void settle_rows(const Outcome* o, Py_ssize_t first, Py_ssize_t rows, double* s, const double* shift, Py_ssize_t lanes,
+                      float* e, Py_ssize_t* best, void** at) noexcept nogil
 cdef Element rows_of(x, Py_ssize_t* rows, Py_ssize_t* columns) except *
 cdef void read(const void* x, Element code, Py_ssize_t begin, Py_ssize_t n, real* y) noexcept nogil

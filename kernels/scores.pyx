@@ -4,8 +4,15 @@ from .step cimport DOUBLE, FLOAT, HALF, INT32, INT64, Element, code_of, half, na
 
 cdef extern from "hot/scores.h" nogil:
     ctypedef Py_ssize_t (*Finished)(const Verdict* v, double* s) noexcept nogil
+    ctypedef void (*Together)(const Verdict* v, double* s, const double* shift, Py_ssize_t rows, Py_ssize_t lanes,
+                             Py_ssize_t* best, float* e) noexcept nogil
+    ctypedef void (*Joined)(const float* e, Py_ssize_t rows, Py_ssize_t lanes, Py_ssize_t n, float* y) noexcept nogil
+    cdef enum:
+        TRANSFORM_NONE, SOFTMAX, LOGISTIC
     ctypedef struct ScoresLoops:
         Finished finished
+        Together together
+        Joined joined
     const ScoresLoops* picked "PICKED(scores)"
 
 cdef const ScoresLoops* loops = picked
@@ -81,6 +88,25 @@ cdef void settle(const Outcome* o, Py_ssize_t row, double* s, Py_ssize_t best, v
     if o.score_at:
         loops.finished(&o.verdict, s)
         write(s, o.width, at[o.score_at], row * o.width, o.code)
+
+
+cdef bint side_by_side(const Outcome* o) noexcept nogil:
+    """Whether rows of scores may be settled together: the largest wins, and none comes for a second class."""
+    cdef const Verdict* v = &o.verdict
+    return (v.positive < 0 and o.width == v.scores and v.transform in (TRANSFORM_NONE, SOFTMAX, LOGISTIC)
+            and (o.score_at == 0 or o.code == FLOAT))
+
+
+cdef void settle_rows(const Outcome* o, Py_ssize_t first, Py_ssize_t rows, double* s, const double* shift, Py_ssize_t lanes,
+                      float* e, Py_ssize_t* best, void** at) noexcept nogil:
+    """Write labels and scores of rows, as `settle` does: a multiple of four lanes each, shifted to -infinity behind the scores."""
+    cdef Py_ssize_t r
+    loops.together(&o.verdict, s, shift, rows, lanes, best, e)
+    if o.label_at:
+        for r in range(rows):
+            (<int64_t*> at[o.label_at])[first + r] = o.labels[best[r]]
+    if o.score_at:
+        loops.joined(e, rows, lanes, o.width, <float*> at[o.score_at] + first * o.width)
 
 
 cdef void write(const double* s, Py_ssize_t n, void* z, Py_ssize_t first, Element code) noexcept nogil:

@@ -37,7 +37,7 @@ static inline double exponential(double x) {
 
 static inline double logistic(double x) {
     double e = exponential(-fabs(x));
-    return x < 0 ? e / (1 + e) : 1 / (1 + e);
+    return (x < 0 ? e : 1) / (1 + e);
 }
 
 #endif

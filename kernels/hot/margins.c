@@ -69,4 +69,9 @@ static double dotted(const double *a, const double *b, ptrdiff_t n) {
     return (total[0] + total[1]) + (total[2] + total[3]) + rest;
 }
 
-const MarginsLoops LOOPS(margins) = {produced, bent, dotted};
+static void widened(const float *x, ptrdiff_t n, double *y) {
+    for (ptrdiff_t i = 0; i < n; i++)
+        y[i] = x[i];
+}
+
+const MarginsLoops LOOPS(margins) = {produced, bent, dotted, widened};

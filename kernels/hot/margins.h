@@ -17,10 +17,13 @@ typedef void (*Bent)(double *k, ptrdiff_t n, int bend, double gamma, double coef
 
 typedef double (*Dotted)(const double *a, const double *b, ptrdiff_t n);
 
+typedef void (*Widened)(const float *x, ptrdiff_t n, double *y);
+
 typedef struct MarginsLoops {
     Produced produced;
     Bent bent;
     Dotted dotted;
+    Widened widened;
 } MarginsLoops;
 
 extern const MarginsLoops margins_baseline;

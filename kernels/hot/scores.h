@@ -19,8 +19,19 @@ typedef struct Verdict {
 /* Raw scores become those of the output, in place, with room for two: how many there are then. */
 typedef ptrdiff_t (*Finished)(const Verdict *v, double *s);
 
+/* The same, as floats, for rows of which the largest score wins, under no transform, softmax or logistic: there are `lanes`
+   numbers in a row, a multiple of four, to which `shift` is added: -infinity behind the scores. The winner of each row, the
+   first of equal ones, is `best`. */
+typedef void (*Together)(const Verdict *v, double *s, const double *shift, ptrdiff_t rows, ptrdiff_t lanes, ptrdiff_t *best,
+                         float *e);
+
+/* The first n of the `lanes` numbers of each row. */
+typedef void (*Joined)(const float *e, ptrdiff_t rows, ptrdiff_t lanes, ptrdiff_t n, float *y);
+
 typedef struct ScoresLoops {
     Finished finished;
+    Together together;
+    Joined joined;
 } ScoresLoops;
 
 extern const ScoresLoops scores_baseline;
