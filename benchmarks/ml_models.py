@@ -113,7 +113,8 @@ def texts_to_maps() -> ModelProto:
     """Texts in lower case, cut into words, words counted."""
     nodes = [
         helper.make_node("Reshape", ["x", "flat"], ["a"]),
-        helper.make_node("StringNormalizer", ["a"], ["b"], case_change_action="LOWER", is_case_sensitive=0),
+        helper.make_node("StringNormalizer", ["a"], ["b"], case_change_action="LOWER", is_case_sensitive=0,
+                         locale="C.UTF-8"),
         helper.make_node("Tokenizer", ["b"], ["c"], domain="com.microsoft", mark=0, mincharnum=1, pad_value="#",
                          tokenexp="[a-zA-Z]+"),
         helper.make_node("TfIdfVectorizer", ["c"], ["d"], mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0,
