@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,6 +29,7 @@ class Run:
     """Everything that one call of the command has found out."""
 
     args: argparse.Namespace
+    opened: Callable[..., Any]  # the model's sessions, by optimize
     session: Any
     feeds: list[Feed]
     outputs: dict[str, Any] = field(default_factory=dict)
@@ -50,13 +52,12 @@ class Run:
 
 def main(args: argparse.Namespace) -> int:
     """Do what the arguments say; 1 where a check fails."""
-    registry = layered(args.kernels) if args.kernels else interp.standard
-    load = interp.load
+    load = partial(interp.load, args.model, threads=args.threads, precision=args.precision, trusted=tuple(args.trusted),
+                   registry=layered(args.kernels) if args.kernels else interp.standard)
     since = time.perf_counter()
-    session = load(args.model, threads=args.threads, registry=registry, optimize=args.optimize, precision=args.precision,
-                   trusted=tuple(args.trusted))
+    session = load(optimize=args.optimize)
     loaded = time.perf_counter() - since
-    run = Run(args, session, [], load=loaded)
+    run = Run(args, load, session, [], load=loaded)
     run.feeds = collect(session, args, run.notices.append)
     for text in [] if args.quiet else run.notices:
         show.notice(text)
@@ -168,7 +169,9 @@ def check(run: Run, feeds: dict[str, Any]) -> None:
         run.nans = [name for name, value in run.outputs.items() if checks.has_nan(value)]
     if run.nans:
         watch = checks.NanWatch()
-        observed(run.session, watch, feeds)
+        for level in dict.fromkeys((min(args.optimize, 1), args.optimize)):  # fused, nodes have lost their names
+            if watch.first is None:
+                observed(run.opened(optimize=level), watch, feeds)
         fed = [f"the input {f.name} holds NaN" for f in run.feeds if checks.has_nan(f.value)]
         run.blame = "; ".join([*fed, *([watch.first] if watch.first else [])])
 
