@@ -68,7 +68,7 @@ def is_joining(node: Node, facts: Mapping[str, Fact]) -> bool:
         return False
     shape = shapes[0] or ()
     axis = node.attributes[node.op.joins]
-    return -len(shape) <= axis < len(shape) and all(n == 1 for n in shape[:axis % len(shape)])
+    return axis is not None and -len(shape) <= axis < len(shape) and all(n == 1 for n in shape[:axis % len(shape)])
 
 
 def region(whole: np.ndarray, position: int, sizes: Sequence[int]) -> np.ndarray:

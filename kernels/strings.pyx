@@ -48,11 +48,12 @@ def viewed(x, tuple shape, y) -> Later:
 
 @cython.final
 cdef class Take:
-    """Strings at the places that indices name along an axis."""
+    """Strings at the places that indices name along an axis; as rows, the shape of the indices does not count."""
     cdef int axis
+    cdef bint rows
 
-    def __init__(self, int axis):
-        self.axis = axis
+    def __init__(self, int axis, bint rows):
+        self.axis, self.rows = axis, rows
 
     def __call__(self, x, cnp.ndarray indices, Cell y):
         cdef cnp.ndarray a = strings_in(x), made
@@ -85,12 +86,12 @@ cdef class Take:
                 at = index[k] + size if index[k] < 0 else index[k]
                 for j in range(inner):
                     put_at(items(made), (i * n + k) * inner + j, nth(items(a), (i * size + at) * inner + j))
-        y.value = made
+        y.value = made.reshape(*((<object> a).shape[:axes - 1] or (1,)), n) if self.rows else made
 
 
-def taken(x, indices, int axis, y) -> Later:
-    """Strings by index along an axis: a step."""
-    return Later(Take(axis), x, indices, y)
+def taken(x, indices, int axis, y, *, bint rows=False) -> Later:
+    """Strings by index along an axis: a step. As ``rows``, of the last axis, a vector is one row, and so are all indices."""
+    return Later(Take(axis, rows), x, indices, y)
 
 
 @cython.final

@@ -33,7 +33,7 @@ def array_feature_extractor(x, y, *, out):
 
     The official test follows onnxruntime in that: the text does not say that an axis comes before those of a row alone.
     """
-    return taken(x, y, -1, out) if isinstance(x, Cell) else features.picked(x, y, out)
+    return taken(x, y, -1, out, rows=True) if isinstance(x, Cell) else features.picked(x, y, out)
 
 
 @op("Binarizer", 1, 1, domain=DOMAIN, shape=same)
