@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
 from interp.errors import UsageError
@@ -15,32 +16,14 @@ examples:
   interp model.onnx --data test_data_set_0 --expect test_data_set_0
   interp ops model.onnx                              the operators of a model, and what runs them
 
-A first word that is no command is a model: `interp model.onnx` is `interp run model.onnx`. `interp run --help` has the rest.
+A first word that is no command is a model: `interp model.onnx` is `interp run model.onnx`.
+`interp COMMAND --help` has the options of each.
 
 """
-RUN = """\
-examples:
-  interp run model.onnx                              random inputs, seed 0
-  interp run model.onnx -i x=x.npy -i n=[1,2,3]      inputs from a file and as a literal
-  interp run model.onnx -i x=data.npz:x -o out.npz   one array of an archive; the outputs into another
-  interp run model.onnx -i image=cat.jpg --resize --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --topk 3
-  interp run model.onnx -d batch=8 --range x=-1:1    eight at a time, random numbers between -1 and 1
-  interp run model.onnx --data set_0 --expect set_0  the exit code is 1 where outputs differ
-  interp run model.onnx -n 100 --warmup 10 -t 2      times on two threads
-  interp run model.onnx --kernels my_operators.py    operators of your own
-  interp run model.onnx --json                       everything, for a program to read
-
-"""
-
-
-OPS = """\
-examples:
-  interp ops                        every operator: versions, types, what runs it
-  interp ops model.onnx             those of a model
-  interp ops model.onnx --missing   those of a model that cannot run
-  interp ops --markdown > docs/operators.md
-
-"""
+COMMANDS = {  # as help lists them; syntax/NAME.py says what each takes, NAME.py beside this file does it
+    "run": "run a model: the command where none is named",
+    "ops": "which operators there are, and what runs those of a model",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -79,7 +62,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if name not in COMMANDS:
         top().parse_args([name])
     parser = Parser(prog=f"interp {name}", allow_abbrev=False)
-    COMMANDS[name](parser)
+    syntax = import_module(f"interp.cli.syntax.{name}")
+    parser.examples = syntax.EXAMPLES
+    syntax.arguments(parser)
     args, unknown = parser.parse_known_args(rest)
     if unknown:
         options = [o for action in parser._actions for o in action.option_strings if o.startswith("--")]
@@ -92,7 +77,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 def top() -> Parser:
     """The words before any command."""
     parser = Parser(prog="interp", usage="interp [run] MODEL [options]")
-    parser.examples = SUMMARY
+    width = max(map(len, COMMANDS))
+    commands = [f"  {name:{width}}  {said}\n" for name, said in COMMANDS.items()]
+    parser.examples = "".join([SUMMARY, "commands:\n", *commands, "\n"])
     parser.add_argument("--version", action=Version)
     return parser
 
@@ -108,169 +95,3 @@ class Version(argparse.Action):
 
         print("onnx-interp", version("onnx-interp"))
         parser.exit()
-
-
-def run(parser: Parser) -> None:
-    """interp run."""
-    parser.examples = RUN
-    parser.add_argument("model", metavar="MODEL", help="an .onnx file")
-    feeding(parser)
-    executing(parser)
-    keeping(parser)
-    checking(parser)
-    reporting(parser)
-
-
-def feeding(parser: Parser) -> None:
-    """Where inputs come from."""
-    group = parser.add_argument_group(
-        "inputs", "A SPEC is a file (.npy, .npz:key, .pb, .png, .jpg, .json, .txt, .csv), zeros, ones, arange, rand[:LO:HI], "
-        "f32[1,3,224,224], or a literal such as [1,2,3]. What is not given is made: *_mask is 1, *_ids is 0, the rest is random.")
-    group.add_argument("-i", "--input", metavar="NAME=SPEC", action="append", default=[],
-                       help="one input; NAME= may go where there is one")
-    group.add_argument("--data", metavar="DIR|FILE.npz", help="inputs by name, or input_0.pb … of a test_data_set")
-    group.add_argument("-d", "--dim", metavar="DIM=N", action="append", default=[], type=assigned(size),
-                       help="the size that a name stands for")
-    group.add_argument("--shape", metavar="NAME=1,3,224,224", action="append", default=[], type=assigned(sizes),
-                       help="the shape of an input that is made")
-    group.add_argument("--range", metavar="NAME=LO:HI", action="append", default=[], type=limits,
-                       help="between what random inputs lie; without NAME= for all")
-    group.add_argument("--seed", type=size, default=0, metavar="N", help="of random inputs (0)")
-    group.add_argument("--resize", nargs="?", const=(), type=height_by_width, metavar="HxW",
-                       help="scale images; without a size to the input's")
-    group.add_argument("--layout", metavar="NCHW", type=layout,
-                       help="the order of an image's axes, of N, C, H and W (read off the input)")
-    group.add_argument("--mean", type=fractions, default=(0.0,), metavar="M[,M…]",
-                       help="taken from pixels, which go from 0 to 1")
-    group.add_argument("--std", type=fractions, default=(1.0,), metavar="S[,S…]",
-                       help="what pixels are then divided by; 1/255 for pixels up to 255")
-
-
-def executing(parser: Parser) -> None:
-    """How the model runs."""
-    group = parser.add_argument_group("running")
-    group.add_argument("-n", "--runs", type=size, metavar="N", help="runs to time after the first")
-    group.add_argument("--warmup", type=size, default=0, metavar="N", help="runs before those (0)")
-    group.add_argument("-t", "--threads", type=size, metavar="N", help="threads (as many as there are cores)")
-    group.add_argument("-O", "--optimize", type=int, choices=(0, 1, 2), default=2,
-                       help="how far the graph is rewritten (2)")
-    group.add_argument("--precision", choices=("exact",), help="no algorithm that trades accuracy for speed")
-    group.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[],
-                       help="add the operators that a module holds")
-    group.add_argument("--trusted", metavar="DIR", action="append", default=[],
-                       help="a further folder that weights may be read from")
-
-
-def keeping(parser: Parser) -> None:
-    """Which outputs are wanted, and where they go."""
-    group = parser.add_argument_group("outputs")
-    which = group.add_mutually_exclusive_group()
-    which.add_argument("--outputs", metavar="NAME", nargs="+", action="extend", default=[],
-                       help="these alone; tensors inside the graph too")
-    which.add_argument("--all-tensors", action="store_true", help="every tensor that a node makes")
-    group.add_argument("-o", "--output", metavar="FILE|DIR", help="save as .npz, as .npy, or as a folder of .npy")
-    group.add_argument("--print", choices=("summary", "full", "none"), default="summary",
-                       help="how much of each output (summary)")
-    group.add_argument("--topk", type=size, metavar="K", help="the K largest scores (5 where there is one row of them)")
-
-
-def checking(parser: Parser) -> None:
-    """What makes the exit code 1."""
-    group = parser.add_argument_group("checks", "The exit code is 1 where one fails.")
-    group.add_argument("--expect", metavar="FILE.npz|DIR", help="outputs by name, or output_0.pb … of a test_data_set")
-    group.add_argument("--rtol", type=float, default=1e-3, metavar="R",
-                       help="allowed difference, relative to what is expected (0.001)")
-    group.add_argument("--atol", type=float, default=1e-7, metavar="A", help="allowed difference on top of that (1e-7)")
-    group.add_argument("--check-nan", action="store_true",
-                       help="fail where an output holds NaN, and name the node it comes from")
-
-
-def reporting(parser: Parser) -> None:
-    """What is said, and how."""
-    group = parser.add_argument_group("reporting")
-    group.add_argument("--json", metavar="FILE", help="a JSON report on stdout, or with --json=FILE in a file")
-    loud = group.add_mutually_exclusive_group()
-    loud.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")
-    loud.add_argument("-v", "--verbose", action="store_true", help="also the inputs' values and the time of every run")
-    group.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
-
-
-def ops(parser: Parser) -> None:
-    """interp ops."""
-    parser.examples = OPS
-    parser.add_argument("model", metavar="MODEL", nargs="?", help="an .onnx file whose operators to list, at its versions")
-    parser.add_argument("--missing", action="store_true", help="only what cannot run; the exit code is 1 where there is any")
-    parser.add_argument("--markdown", action="store_true", help="a document, a table a domain")
-    parser.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[], help="operators of your own")
-    parser.add_argument("--json", metavar="FILE", help="for programs; to standard output without =FILE")
-    parser.add_argument("--traceback", action="store_true", help="where an error comes from")
-
-
-COMMANDS: dict[str, Callable[[Parser], None]] = {"run": run, "ops": ops}
-
-
-def size(text: str) -> int:
-    """A whole number, 0 or more."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
-
-
-def sizes(text: str) -> tuple[int, ...]:
-    """1,3,224,224 or 1x3x224x224; nothing for a scalar."""
-    return tuple(size(part) for part in text.strip("[]").replace("x", ",").split(",") if part)
-
-
-def height_by_width(text: str) -> tuple[int, ...]:
-    found = sizes(text) if text.replace("x", "").replace(",", "").isdecimal() else ()
-    if len(found) != 2 or 0 in found:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 224x224")
-    return found
-
-
-def assigned(kind: Callable[[str], Any]) -> Callable[[str], tuple[str, Any]]:
-    """NAME=VALUE; names may hold anything, so the last = divides."""
-    def read(text: str) -> tuple[str, Any]:
-        name, given, value = text.rpartition("=")
-        if not given:
-            raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
-        return name, kind(value)
-    return read
-
-
-def limits(text: str) -> tuple[str | None, tuple[float, float]]:
-    """NAME=LO:HI or LO:HI."""
-    name, given, pair = text.rpartition("=")
-    return (name if given else None), low_high(pair)
-
-
-def low_high(text: str) -> tuple[float, float]:
-    """LO:HI."""
-    try:
-        low, high = map(float, text.split(":"))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form LO:HI") from None
-    if not low <= high:
-        raise argparse.ArgumentTypeError(f"{text}: the low end comes first")
-    if not high - low < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is too wide")
-    return low, high
-
-
-def layout(text: str) -> str:
-    axes = text.upper()
-    if not ({"H", "W"} <= set(axes) <= set("NCHW") and len(set(axes)) == len(axes)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not an order of axes such as NCHW, NHWC or HW")
-    return axes
-
-
-def fractions(text: str) -> tuple[float, ...]:
-    """0.5 or 0.485,0.456,0.406 or 1/255."""
-    found = []
-    for part in text.split(","):
-        over, _, under = part.partition("/")
-        try:
-            found.append(float(over) / float(under or 1))
-        except (ValueError, ZeroDivisionError):
-            raise argparse.ArgumentTypeError(f"{part!r} is not a number") from None
-    return tuple(found)

@@ -13,7 +13,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from interp.cli.arguments import low_high, nearest, sizes
+from interp.cli.arguments import nearest
+from interp.cli.options import low_high, sizes
 from interp.errors import InputError, UsageError
 from interp.types import DTYPE, ELEMENTS, as_map
 

@@ -1,0 +1,1 @@
+"""What each command takes, a file a command: EXAMPLES, which its help begins with, and `arguments(parser)`."""
