@@ -44,7 +44,10 @@ def load(source: Any, registry: Registry, *, trusted: Sequence[str | os.PathLike
     reader.check_complete()
     graph.opsets = opsets_of(model.opset_import)
     graph.metadata = {"name": model.graph.name, "producer": f"{model.producer_name} {model.producer_version}".strip(),
-                      "doc": model.graph.doc_string or model.doc_string, "props": {p.key: p.value for p in model.metadata_props}}
+                      "doc": model.graph.doc_string or model.doc_string, "props": {p.key: p.value for p in model.metadata_props},
+                      "graph_doc": model.graph.doc_string, "model_doc": model.doc_string, "domain": model.domain,
+                      "producer_name": model.producer_name, "producer_version": model.producer_version,
+                      "model_version": model.model_version, "ir_version": model.ir_version}
     return graph
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ModelError
-from .types import ELEMENTS, OF_CODE
+from .types import ELEMENTS, OF_CODE, type_of
 
 LARGEST = 1 << 62  # bytes; NumPy's sizes are signed 64-bit numbers
 LARGEST_SPARSE = 1 << 31  # what a dense tensor in a protobuf file can have at the most
@@ -194,6 +194,18 @@ def _elements(data: np.ndarray, dtype: np.dtype, bits: int, count: int) -> np.nd
         return data != 0
     made = data.view(dtype)
     return made if made.flags.aligned or made.nbytes >= LOOSE else made.copy()
+
+
+def packed(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array's elements as a file has them: those of less than a byte share bytes."""
+    bits, codes = ELEMENTS[type_of(array)[len("tensor("):-1]].bits, np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    if bits >= 8:
+        return codes
+    if bits == 6:
+        return np.packbits(np.unpackbits(codes[:, None], axis=1, count=bits, bitorder="little"), bitorder="little")
+    each = np.zeros((-(-codes.size * bits // 8), 8 // bits), np.uint8)
+    each.reshape(-1)[:codes.size] = codes & (1 << bits) - 1
+    return np.bitwise_or.reduce(each << np.arange(0, 8, bits, dtype=np.uint8), axis=1)
 
 
 def dense(sparse: Any, folder: Folder) -> np.ndarray:

@@ -32,6 +32,8 @@ ARROWS = {
     "plan": "arena weights joining graph infer call registry dims types errors kernels",
     "branches": "infer graph dims",
     "parts": "branches errors plan graph infer call dims types kernels",
+    "writing": "graph schema tensors types errors",
+    "cutting": "graph infer dims types errors",
     "session": "weights loading plan parts infer call optimize graph registry ops dims types errors kernels",
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
