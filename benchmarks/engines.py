@@ -24,6 +24,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 ENGINES = ("onnxruntime", "interp")
+LEAST = 8  # runs of a round, however long one takes: a neighbour on a shared machine spoils several in a row
 
 
 def session(engine: str, model: str, threads: int, feeds: dict[str, np.ndarray]) -> Callable[[], list[Any]]:
@@ -71,7 +72,7 @@ def work(engine: str, model: str, threads: int, feeds: str, changing: bool) -> N
     print("ready", flush=True)
     for line in sys.stdin:
         spent, end = [], time.perf_counter() + float(line)
-        while time.perf_counter() < end or len(spent) < 3:
+        while time.perf_counter() < end or len(spent) < LEAST:
             spent.append(timed(times))
         print(json.dumps([statistics.median(spent), min(spent)]), flush=True)
 
