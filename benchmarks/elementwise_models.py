@@ -3,9 +3,7 @@
 Run as ``python benchmarks/elementwise_models.py [unary binary moves] [--threads N] [--rounds N]``. A row a shape: the least
 milliseconds of each engine, and onnxruntime's divided by ours.
 """
-import argparse
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from onnx import ModelProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engines import ENGINES, compare  # noqa: E402
+from layers import Case, table  # noqa: E402
 
 Shape = tuple[int, ...]
 BERT, IMAGE = (1, 128, 1536), (1, 64, 56, 56)
@@ -100,21 +98,6 @@ def model(layer: Layer) -> ModelProto:
                              opset_imports=[helper.make_opsetid("", 22)])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=list(MODELS))
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
-    asked = parser.parse_args()
-    print(f"{str(asked.threads) + ' thread(s)':52}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
-    with tempfile.TemporaryDirectory() as folder:
-        for number, layer in enumerate(layer for name in asked.models for layer in MODELS[name]):
-            path = Path(folder) / f"{number:02}.onnx"
-            path.write_bytes(model(layer).SerializeToString())
-            found = compare(path, [layer.feeds()], asked.threads, rounds=asked.rounds, seconds=0.05)
-            theirs, ours = (1000 * found[e][1] for e in ENGINES)
-            print(f"{layer.title:52}{theirs:13.4f}{ours:9.4f}{theirs / ours:7.2f}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    table(__doc__, MODELS, lambda name: (Case(layer.title, model(layer), [layer.feeds()]) for layer in MODELS[name]),
+          width=52, seconds=0.05)

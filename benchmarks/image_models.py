@@ -3,9 +3,7 @@
 Run as ``python benchmarks/image_models.py [resize sample boxes transpose] [--threads N] [--rounds N]``. A row a case: the least
 milliseconds of each engine, and onnxruntime's divided by ours.
 """
-import argparse
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +14,7 @@ from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engines import ENGINES, compare  # noqa: E402
+from layers import Case, table  # noqa: E402
 
 FAMILIES = ("resize", "sample", "boxes", "transpose")
 
@@ -70,22 +68,5 @@ def cases(family: str) -> Iterator[Node]:
                        {"strides": [stride] * 2, "pads": [pad] * 4})
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("families", nargs="*", default=list(FAMILIES), choices=[*FAMILIES, []])
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
-    asked = parser.parse_args()
-    print(f"{str(asked.threads) + ' thread(s)':44}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
-    with tempfile.TemporaryDirectory() as folder:
-        for family in asked.families:
-            for number, node in enumerate(cases(family)):
-                path = Path(folder) / f"{family}{number}.onnx"
-                path.write_bytes(node.model().SerializeToString())
-                found = compare(path, [node.fed], asked.threads, rounds=asked.rounds, seconds=0.15)
-                theirs, ours = (1000 * found[e][1] for e in ENGINES)
-                print(f"{node.title:44}{theirs:13.3f}{ours:9.3f}{theirs / ours:7.2f}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    table(__doc__, FAMILIES, lambda family: (Case(node.title, node.model(), [node.fed]) for node in cases(family)))

@@ -1,17 +1,44 @@
-"""Networks as lists of layers, each a model of its own: timed against onnxruntime a row a layer, then the sums."""
+"""Tables of models beside onnxruntime: a row a model, or the layers of a network, a row each, and their sums."""
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from engines import ENGINES, compare
 from onnx import ModelProto
 
 WIDTH = 46  # of titles
+
+
+class Case(NamedTuple):
+    """A row: a model, and what it is fed run after run."""
+
+    title: str
+    model: ModelProto
+    turns: list[dict[str, np.ndarray]]
+
+
+def table(doc: str | None, names: Iterable[str], cases: Callable[[str], Iterable[Case]], *, width: int = WIDTH,
+          seconds: float = 0.15, changing: bool = False) -> None:
+    """The command line of a benchmark whose rows stand alone: the least milliseconds of each engine, and the ratio."""
+    known = list(names)
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=known, choices=[*known, []], metavar="NAME", help=", ".join(known))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    print(f"{str(asked.threads) + ' thread(s)':{width}}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
+    with tempfile.TemporaryDirectory() as folder:
+        for number, case in enumerate(case for name in asked.models for case in cases(name)):
+            path = Path(folder) / f"{number:02}.onnx"
+            path.write_bytes(case.model.SerializeToString())
+            found = compare(path, case.turns, asked.threads, rounds=asked.rounds, seconds=seconds, changing=changing)
+            theirs, ours = (1000 * found[e][1] for e in ENGINES)
+            print(f"{case.title:{width}}{theirs:13.4f}{ours:9.4f}{theirs / ours:7.2f}", flush=True)
 
 
 def main(doc: str | None, networks: dict[str, Sequence[Any]], model: Callable[[Any], ModelProto],

@@ -3,9 +3,7 @@
 Run as ``python benchmarks/recurrent_models.py [NAME ...] [--threads N] [--rounds N]``. A row a layer: the least milliseconds
 of each engine, and onnxruntime's divided by ours.
 """
-import argparse
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engines import ENGINES, compare  # noqa: E402
+from layers import Case, table  # noqa: E402
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
@@ -115,22 +113,11 @@ def words(model: Tagger) -> dict[str, np.ndarray]:
     return {"x": np.random.default_rng(1).integers(0, model.words, (model.steps, model.batch))}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("layers", nargs="*", default=[*LAYERS, *TAGGERS], help=", ".join([*LAYERS, *TAGGERS]))
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
-    asked = parser.parse_args()
-    print(f"{str(asked.threads) + ' thread(s)':48}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in asked.layers:
-            path, made = Path(folder) / f"{name}.onnx", LAYERS.get(name) or TAGGERS[name]
-            path.write_bytes((model(made) if isinstance(made, Layer) else tagger(made)).SerializeToString())
-            feeds = fed(made) if isinstance(made, Layer) else words(made)
-            found = compare(path, [feeds], asked.threads, rounds=asked.rounds, seconds=0.15)
-            theirs, ours = (1000 * found[e][1] for e in ENGINES)
-            print(f"{made.title:48}{theirs:13.4f}{ours:9.4f}{theirs / ours:7.2f}", flush=True)
+def case(name: str) -> Case:
+    if name in LAYERS:
+        return Case(LAYERS[name].title, model(LAYERS[name]), [fed(LAYERS[name])])
+    return Case(TAGGERS[name].title, tagger(TAGGERS[name]), [words(TAGGERS[name])])
 
 
 if __name__ == "__main__":
-    main()
+    table(__doc__, [*LAYERS, *TAGGERS], lambda name: [case(name)], width=48)

@@ -3,9 +3,7 @@
 Run as ``python benchmarks/sequence_models.py [NAME ...] [--threads N] [--rounds N]``. A row a model: the least milliseconds of
 each engine for a run, over all lengths in turn, and onnxruntime's divided by ours.
 """
-import argparse
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +12,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engines import ENGINES, compare  # noqa: E402
+from layers import Case, table  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -116,21 +114,6 @@ def fed(made: Transformer) -> list[dict[str, np.ndarray]]:
              **{name: rng.standard_normal((1, made.heads, n, size)).astype(np.float32) for name in names}} for n in made.lengths]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=list(MODELS), help=", ".join(MODELS))
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
-    asked = parser.parse_args()
-    print(f"{str(asked.threads) + ' thread(s)':60}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in asked.models:
-            made, path = MODELS[name], Path(folder) / f"{name}.onnx"
-            path.write_bytes(model(made).SerializeToString())
-            found = compare(path, fed(made), asked.threads, rounds=asked.rounds, seconds=0.5, changing=True)
-            theirs, ours = (1000 * found[e][1] for e in ENGINES)
-            print(f"{made.title:60}{theirs:13.4f}{ours:9.4f}{theirs / ours:7.2f}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    table(__doc__, MODELS, lambda name: [Case(MODELS[name].title, model(MODELS[name]), fed(MODELS[name]))],
+          width=60, seconds=0.5, changing=True)

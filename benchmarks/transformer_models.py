@@ -3,9 +3,7 @@
 Run as ``python benchmarks/transformer_models.py [mini base] [--threads N] [--rounds N]``: six layers, 384 and 768 wide, of a
 sequence of 128. LayerNormalization and Gelu are spelled out, heads are reshaped and transposed, the mask is added to the scores.
 """
-import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from engines import ENGINES, compare  # noqa: E402
+from layers import Case, table  # noqa: E402
 
 WIDTHS = {"mini": 384, "base": 768}
 HEADS, LAYERS, SEQUENCE = 12, 6, 128
@@ -99,21 +97,5 @@ def fed() -> dict[str, np.ndarray]:
     return {"ids": rng.integers(0, 3000, (1, SEQUENCE)), "mask": mask}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=list(WIDTHS))
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
-    asked = parser.parse_args()
-    print(f"{str(asked.threads) + ' thread(s)':24}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
-    with tempfile.TemporaryDirectory() as folder:
-        for name in asked.models:
-            path = Path(folder) / f"{name}.onnx"
-            path.write_bytes(encoder(WIDTHS[name]).SerializeToString())
-            found = compare(path, [fed()], asked.threads, rounds=asked.rounds, seconds=0.3)
-            theirs, ours = (1000 * found[e][1] for e in ENGINES)
-            print(f"{name:24}{theirs:13.3f}{ours:9.3f}{theirs / ours:7.2f}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    table(__doc__, WIDTHS, lambda name: [Case(name, encoder(WIDTHS[name]), [fed()])], seconds=0.3)
