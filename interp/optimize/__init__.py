@@ -11,7 +11,7 @@ LEVELS = (0, 1, 2)
 PASSES: tuple[tuple[str, str, frozenset[str]], ...] = (
     ("duplicates", "drop_duplicates", frozenset()),
     ("table", "one_hot_products", frozenset(("MatMul",))),
-    ("activations", "activations", frozenset(("Mul", "Div"))),
+    ("spellings", "spelled_out", frozenset(("Mul", "Div"))),
     ("attention", "attentions", frozenset(("Softmax",))),
     ("norms", "norms", frozenset(("Mul", "Div"))),
     ("convolution", "fuse_convolutions", frozenset(("Conv",))),

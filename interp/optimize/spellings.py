@@ -151,4 +151,4 @@ def _power(at: Rewriter, value: str, x: str, exponent: int) -> list[Node] | None
     return nodes if factors == [x] * exponent else None
 
 
-activations = Rules(swish, mish, hard, gelu)
+spelled_out = Rules(swish, mish, hard, gelu)
