@@ -46,7 +46,8 @@ class Graph:
     """Nodes in an order in which they can run. A sub-graph's inputs end with the outer names that it reads.
 
     ``constants`` holds arrays by name: initializers, and what passes found. ``overridable`` are initializers that the model
-    also lists as inputs: constants until a feed replaces one. ``hints`` are declared types and shapes of inner values.
+    also lists as inputs: constants until a feed replaces one. ``hints`` are declared types and shapes of inner values,
+    ``files`` those beside the model's own in which constants lie.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Graph:
     captured: int = 0
     opsets: dict[str, int] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
 
     def part(self, nodes: list[Node], inputs: list[str], outputs: list[str]) -> Graph:
         """Some of the nodes, as a graph of its own over the constants that they read."""

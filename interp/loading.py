@@ -39,10 +39,11 @@ def load(source: Any, registry: Registry, *, trusted: Sequence[str | os.PathLike
         raise ModelError(f"{_name(source)}: is not an ONNX model: it has no graph")
     if not model.opset_import:
         raise ModelError(f"{_name(source)}: does not say which operator versions it uses (opset_import)")
-    reader = Reader(registry, local_functions(model), Folder(folder, trusted), newest_versions())
+    beside = Folder(folder, trusted)
+    reader = Reader(registry, local_functions(model), beside, newest_versions())
     graph = reader.graph(model.graph, Place(ChainMap(), opsets_of(model.opset_import)), frozenset(fed))
     reader.check_complete()
-    graph.opsets = opsets_of(model.opset_import)
+    graph.opsets, graph.files = opsets_of(model.opset_import), beside.files
     graph.metadata = {"name": model.graph.name, "producer": f"{model.producer_name} {model.producer_version}".strip(),
                       "doc": model.graph.doc_string or model.doc_string, "props": {p.key: p.value for p in model.metadata_props},
                       "graph_doc": model.graph.doc_string, "model_doc": model.doc_string, "domain": model.domain,

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from .errors import UnsupportedOperator, UnsupportedType, UnsupportedVersion
@@ -44,6 +46,14 @@ class Op:
         """Call the function, as Python would."""
         return self.run(*args, **kwargs)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By the name of its function, which stands for the operators declared with it; else part by part."""
+        module, name = (getattr(self.run, of, "") for of in ("__module__", "__qualname__"))
+        for k, o in enumerate(declared_as(module, name)):
+            if o.run is self.run and (o.domain, o.name, o.range) == (self.domain, self.name, self.range):
+                return _declared, (module, name, k)
+        return Op, tuple(getattr(self, f.name) for f in fields(self))
+
     def serves(self, version: int) -> bool:
         return self.since <= version and (self.through is None or version <= self.through)
 
@@ -59,6 +69,23 @@ class Op:
         first = schema.inputs[0].type if schema.inputs else next(iter(schema.types), "")
         mine = self.types if isinstance(self.types, dict) else {first: self.types}
         return {k: v & mine.get(k, v) for k, v in schema.types.items()}
+
+
+def declared_as(module: str | None, name: str) -> tuple[Op, ...]:
+    """The operators that a module holds under the name of their function, if it does."""
+    found: Any = sys.modules.get(module or "")
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return (found, *found.others) if isinstance(found, Op) else ()
+
+
+def _declared(module: str, name: str, position: int) -> Op:
+    """The operator that a pickle names."""
+    import_module(module)
+    found = declared_as(module, name)
+    if position >= len(found):
+        raise AttributeError(f"module {module} has no operator {name}, or another one")
+    return replace(found[position], others=())
 
 
 def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable | None = None, domain: str = "",
@@ -128,6 +155,11 @@ class Registry:
 
     def __init__(self, *below: Registry, own: Layer | None = None):
         self._layers: list[Layer] = [Layer() if own is None else own, *(layer for r in below for layer in r._layers)]
+
+    @property
+    def own(self) -> Layer:
+        """The operators of the uppermost layer alone."""
+        return self._layers[0]
 
     def add(self, *ops: Op) -> Registry:
         """Register operators in this layer; ranges of one operator may not overlap."""

@@ -2,38 +2,43 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from threading import Event, Lock
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Union
 
-import numpy as np
-
 from .call import call, duplicate
-from .dims import Dim, Size
 from .errors import InputError, RunError, UsageError
-from .graph import Graph, Value
+from .feeding import check, listed, nearest
+from .graph import Value
 from .infer import declared
 from .kernels import threads as pool
 from .kernels.program import Cancel
 from .kernels.step import KernelFailed
 from .ops import standard
-from .optimize import LEVELS, optimized
+from .optimize import LEVELS
 from .parts import KEPT, Body, bodies_of
 from .plan import MOST_ITERATIONS, Settings
 from .registry import Registry
-from .types import as_map, type_of
-from .weights import Packing, let_go
+from .source import Source
+from .variants import Variants, Wanted, counts
+from .weights import Packing
 
 if TYPE_CHECKING:
     import onnx
 
-Source = Union[str, "os.PathLike[str]", bytes, "onnx.ModelProto"]
+    from .stream import Stream
+
+Model = Union[str, "os.PathLike[str]", bytes, "onnx.ModelProto"]
 Observer = Callable[[str, str, dict[str, Any], float], None]
 MOST_THREADS = 1024
 
 
-def load(model: Source, *, threads: int | None = None, registry: Registry | None = None, optimize: int | bool = 2,
+def load(model: Model, *, threads: int | None = None, registry: Registry | None = None, optimize: int | bool = 2,
          precision: Literal["exact"] | None = None, trusted: Sequence[str | os.PathLike[str]] = (),
          most_iterations: int = MOST_ITERATIONS, most_bytes: int | None = None) -> Session:
     """Make a model ready to run.
@@ -48,8 +53,6 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
     A file of more than a few MiB is mapped: while the session lives, put another in its place rather than write to it.
     Raises ModelError, Unsupported or UsageError.
     """
-    from .loading import load as read
-
     if not isinstance(optimize, int) or optimize not in LEVELS:
         raise UsageError(f"optimize={optimize!r}: give one of {', '.join(map(str, LEVELS))}")
     if precision not in (None, "exact"):
@@ -60,60 +63,75 @@ def load(model: Source, *, threads: int | None = None, registry: Registry | None
         raise UsageError(f"most_iterations={most_iterations!r}: give a whole number from 1 to 2**63 - 1")
     if most_bytes is not None and (type(most_bytes) is not int or most_bytes < 1):
         raise UsageError(f"most_bytes={most_bytes!r}: give a whole number from 1 on")
-    known = registry or standard
-    return Session(lambda fed: read(model, known, trusted=trusted, fed=fed), threads=threads, optimize=int(optimize),
+    return Session(Source(model, registry or standard, trusted), threads=threads, optimize=int(optimize),
                    exact=precision == "exact", most_iterations=most_iterations, most_bytes=most_bytes)
 
 
 class Session:
-    """A model ready to run, from many threads at once. ``load`` makes one."""
+    """A model ready to run, from many threads at once. ``load`` makes one.
 
-    def __init__(self, read: Callable[[frozenset[str]], Graph], *, threads: int | None = None, optimize: int = 2,
-                 exact: bool = False, most_iterations: int = MOST_ITERATIONS, most_bytes: int | None = None):
-        self._read, self._level, self._exact = read, optimize, exact
-        self.threads = threads or pool.default()
-        self._cancel = Cancel()
-        self._settings = Settings(Packing(), self.threads, self._cancel, most_iterations, most_bytes or memory())
-        graph = self._read(frozenset())
+    ``with`` closes it at the end of a block. A pickle of it holds the absolute path of the model, or its bytes, and the
+    settings, but neither weights nor observers: the model is loaded anew where it is unpickled, which is a ModelError if its
+    files have changed. A copy shares the weights, and has observers and programs of its own; a deep copy is loaded anew.
+    """
+
+    def __init__(self, source: Source, **settings: Any):
+        self._source, self._given = source, settings
+        graph = source.read()
         self.inputs: list[Value] = graph.inputs
         self.outputs: list[Value] = graph.outputs
         self.overridable: list[Value] = list(graph.overridable.values())
         self.metadata: dict[str, Any] = {**graph.metadata, "opset": dict(graph.opsets), **counts(graph)}
         self.observers: list[Observer] = []
+        self.threads = settings["threads"] or pool.default()
         self._names = [v.name for v in self.inputs]
         self._maps = any("map(" in (v.type or "") for v in self.inputs)
         self._output_names = [v.name for v in self.outputs]
-        self._body = self._planned(graph)
-        self._variants: dict[tuple[frozenset[str], tuple[str, ...] | None], Body] = {}
+        most = settings["most_bytes"] or memory()
+        self._graphs: Variants | None = Variants(source, self.outputs, settings["optimize"], settings["exact"], most)
+        self._settings = Settings(self._graphs.packing, self.threads, Cancel(), settings["most_iterations"], most)
+        self._begin(Body(self._graphs.optimized(graph), list(map(declared, self.inputs)), self._settings))
 
-    def _planned(self, graph: Graph) -> Body:
-        stored = list(graph.constants.values())
-        graph = optimized(graph, self._level, self._settings.most_bytes, self._exact)
-        for array in stored:  # what passes made of them is there, and programs read them again
-            let_go(array)
-        own_constants(graph, self._settings)
-        return Body(graph, [declared(v) for v in graph.inputs], self._settings)
+    def _begin(self, body: Body) -> None:
+        """What no two sessions share."""
+        self._cancel = self._settings.cancel
+        self._body: Body | None = body  # None once the session is closed
+        self._bodies: dict[Wanted, Body] = {}
+        self._running: list[None] = []  # an item a run: append and pop are one step each, where += is several
+        self._ended, self._closing = Event(), Lock()
+        self._lanes: list[Session] = []
+        self._idle: list[Session] = []
 
-    def run(self, names: Sequence[str] | None, feeds: Mapping[str, Any]) -> list[Any]:
+    def run(self, names: Sequence[str] | None, feeds: Mapping[str, Any], *, tensors: Sequence[str] | None = None,
+            out: Mapping[str, Any] | None = None) -> list[Any]:
         """The outputs that ``names`` lists (None: all, in the model's order) for arrays by input name.
 
-        An initializer that the model lists among its inputs may be fed too. Raises InputError for a feed that is missing,
-        unknown, or of another type, rank or size than declared, and RunError, which names the node, where a kernel fails.
+        An initializer that the model lists among its inputs may be fed too. Arrays of other libraries on the CPU, and whatever
+        has the buffer protocol, are taken where they lie. ``tensors`` names tensors inside the graph as it is written (as
+        `tensors` lists them; also inputs and initializers), which follow the outputs. ``out`` has C-contiguous arrays by
+        output name, which are filled and returned.
+        Raises InputError for a feed that is missing, unknown, or of another type, rank or size than declared, and for an array
+        in ``out`` that does not fit; RunError, which names the node, where a kernel fails; UsageError once the session is closed.
         """
         if type(feeds) is not dict and not isinstance(feeds, Mapping):
             raise InputError(f"feeds are given as {{name: array}}, not as {type(feeds).__name__}")
         if names is not None and not isinstance(names, list | tuple):
             names = several(names)
-        whole = (names is None or list(names) == self._output_names) and len(feeds) == len(self._names)
-        body = self._body if whole else self._variant(names, feeds)
-        try:
-            arrays = [feeds[i] for i in body.inputs]
-        except KeyError as e:
-            raise self._unfit(feeds) or InputError(f"no feed for input {e}") from None
-        if self._maps:  # dictionaries have no type of their own, so every run has to look at them
-            arrays = check(body.graph.inputs, arrays)
+        self._running.append(None)
         self._cancel.enter()
         try:
+            whole = (names is None or list(names) == self._output_names) and len(feeds) == len(self._names) and not tensors
+            body = self._body
+            if body is None or not whole:
+                body = self._variant(names, feeds, tensors)
+            try:
+                arrays = [feeds[i] for i in body.inputs]
+            except KeyError as e:
+                raise self._unfit(feeds) or InputError(f"no feed for input {e}") from None
+            if self._maps:  # dictionaries have no type of their own, so every run has to look at them
+                arrays = check(body.graph.inputs, arrays)
+            if out is not None:
+                return self._filled(body, arrays, out)
             return self._observed(body, arrays) if self.observers else self._run(body, arrays)
         except KernelFailed as e:
             raise RunError(str(e)) from e.__cause__
@@ -121,6 +139,9 @@ class Session:
             raise RunError(f"memory ran out: {e}") from e
         finally:
             self._cancel.leave()
+            self._running.pop()
+            if self._body is None:
+                self._ended.set()
 
     def _run(self, body: Body, arrays: list[Any]) -> list[Any]:
         idle = body.idle(arrays)
@@ -132,9 +153,102 @@ class Session:
         finally:
             whole.shelf.put(program)
 
+    def _filled(self, body: Body, arrays: list[Any], out: Mapping[str, Any]) -> list[Any]:
+        """Run into arrays of the caller."""
+        from . import filling
+
+        filling.check(out, body.outputs)
+        arrays = check(body.graph.inputs, arrays)
+        if self.observers:
+            return filling.copied(body.outputs, self._observed(body, arrays), out)
+        return filling.filled(body, arrays, out)
+
+    async def run_async(self, names: Sequence[str] | None, feeds: Mapping[str, Any], *, tensors: Sequence[str] | None = None,
+                        out: Mapping[str, Any] | None = None) -> list[Any]:
+        """What `run` gives, from a thread of the event loop's executor.
+
+        Cancelling the task stops this run alone, after the operator that it is at, and waits for that; `cancel` stops it too.
+        """
+        from .awaiting import in_thread
+
+        try:
+            lane = self._idle.pop()
+        except IndexError:  # each run that can be cancelled by itself has programs of its own
+            lane = copy(self)
+            self._lanes.append(lane)
+        lane.observers = self.observers
+        try:
+            return await in_thread(lambda: lane.run(names, feeds, tensors=tensors, out=out), lane.cancel)
+        finally:
+            self._idle.append(lane)
+
+    def stream(self, state: Mapping[str, str], initial: Mapping[str, Any] | None = None, *,
+               sizes: Mapping[str, int] | None = None) -> Stream:
+        """Runs that follow each other, where outputs are the next run's inputs: ``state`` is {output: input}.
+
+        The first run takes ``initial`` by input name; what that lacks is zeros of the declared type and shape, with named
+        sizes from ``sizes``, or from what the first run is fed.
+        """
+        from .stream import Stream
+
+        return Stream(self, state, initial, sizes)
+
+    @property
+    def tensors(self) -> list[Value]:
+        """What the nodes of the model as it is written give, with the types and shapes that it declares for them."""
+        return self._open().tensors
+
     def cancel(self) -> None:
         """Stop the runs that are under way, after the operator that each is at: they raise RunError."""
         self._cancel()
+        for lane in list(self._lanes):
+            lane.cancel()
+
+    def close(self) -> None:
+        """Let go of programs, weights and the model's file, once the runs that are under way have ended; others are refused."""
+        if any(frame.f_code is Session.run.__code__ and frame.f_locals["self"] is self for frame in frames()):
+            raise UsageError("a session cannot be closed inside of its own run")
+        with self._closing:
+            self._body = self._graphs = None
+            while self._running:
+                self._ended.wait()
+                self._ended.clear()
+            self._bodies, self._settings = {}, Settings(Packing(), self.threads, self._cancel)
+            for lane in self._lanes:
+                lane.close()
+            self._lanes, self._idle = [], []
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __copy__(self) -> Session:
+        self._open()
+        body: Any = self._body
+        made = Session.__new__(Session)
+        made.__dict__.update(self.__dict__)
+        made.observers = list(self.observers)
+        made._settings = replace(self._settings, cancel=Cancel())
+        made._begin(Body(body.graph, list(map(declared, self.inputs)), made._settings))
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Session:
+        self._open()
+        made = restored(self._source, self._given)
+        made.observers = list(self.observers)
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._open()
+        return restored, (self._source, self._given)
+
+    def _open(self) -> Variants:
+        """What the graphs are made by, as long as the session is not closed."""
+        if self._graphs is None:
+            raise UsageError("the session is closed; load the model again")
+        return self._graphs
 
     def _unfit(self, feeds: Mapping[str, Any]) -> InputError | None:
         """What is wrong with the names of feeds."""
@@ -147,25 +261,20 @@ class Session:
             return InputError(f"no feed for input {', '.join(missing)}; the model takes {listed(self.inputs)}")
         return None
 
-    def _variant(self, names: Sequence[str] | None, feeds: Mapping[str, Any]) -> Body:
-        """The model for other outputs than all, or with initializers as inputs."""
+    def _variant(self, names: Sequence[str] | None, feeds: Mapping[str, Any], tensors: Sequence[str] | None) -> Body:
+        """The model for other outputs than all, for tensors inside it, or with initializers as inputs."""
+        graphs = self._open()
         unfit = self._unfit(feeds)
         if unfit:
             raise unfit
-        declared_outputs = {v.name: v for v in self.outputs}
-        for name in names or ():
-            if name not in declared_outputs:
-                raise UsageError(f"the model has no output {name}; it gives {listed(self.outputs)}"
-                                 + nearest(name, declared_outputs))
-        key = frozenset(feeds) - set(self._names), None if names is None else tuple(names)
-        found = self._variants.get(key)
+        wanted = Wanted(frozenset(feeds) - set(self._names), None if names is None else tuple(names),
+                        tuple(several(tensors)) if tensors else ())
+        found = self._bodies.get(wanted)
         if found is None:
-            graph = self._read(key[0])
-            if names is not None:
-                graph.outputs = [declared_outputs[n] for n in names]
-            found = self._variants[key] = self._planned(graph)
-            for old in list(self._variants)[:-KEPT]:
-                self._variants.pop(old, None)
+            graph = graphs.graph(wanted)
+            found = self._bodies[wanted] = Body(graph, list(map(declared, graph.inputs)), self._settings)
+            for old in list(self._bodies)[:-KEPT]:
+                self._bodies.pop(old, None)
         return found
 
     def _observed(self, body: Body, arrays: list[Any]) -> list[Any]:
@@ -193,94 +302,17 @@ def several(names: Any) -> list[str]:
     return list(names)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """What may have been meant by a name that is not known."""
-    from difflib import get_close_matches
-
-    alike = {k.casefold(): k for k in known}
-    near = get_close_matches(str(name).casefold(), alike, 1)
-    return f"; did you mean {alike[near[0]]}?" if near else ""
-
-
-def own_constants(graph: Graph, settings: Settings) -> None:
-    """Let every constant of a graph and its bodies be packed at most once."""
-    settings.constant.own(graph.constants.values())
-    for node in graph.walk():
-        for inner in node.bodies.values():
-            settings.constant.own(inner.constants.values())
+def frames() -> Iterator[FrameType]:
+    """The calls that this thread is in."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
-def counts(graph: Graph) -> dict[str, Any]:
-    """How large a model is: nodes, elements and bytes of its constants."""
-    arrays = [c for c in graph.constants.values() if isinstance(c, np.ndarray)]
-    return {"nodes": len(graph.nodes), "parameters": sum(a.size for a in arrays), "bytes": sum(a.nbytes for a in arrays)}
-
-
-def check(inputs: Sequence[Value], arrays: Sequence[Any]) -> list[Any]:
-    """The feeds, where types, ranks and sizes are as the model declares and named sizes agree; NumPy scalars as arrays."""
-    arrays = [np.asarray(a) if isinstance(a, np.generic) else a for a in arrays]
-    sizes: dict[Dim, tuple[int, str]] = {}
-    for value, a in zip(inputs, arrays, strict=True):
-        wrong = misfit(value, a, sizes)
-        if wrong:
-            raise InputError(f"{value.name}: {shown(a)} came, {shown(value)} is due; {wrong}")
-    return [mapped(v, a) if v.type and "map(" in v.type else a for v, a in zip(inputs, arrays, strict=True)]
-
-
-def mapped(value: Value, given: Any) -> Any:
-    """A map, or a sequence of maps, with keys and values of the declared type."""
-    kind = value.type or ""
-    try:
-        if kind.startswith("map("):
-            return as_map(given, kind)
-        return [as_map(g, kind[4:-1]) for g in given]
-    except (ValueError, TypeError, AttributeError, KeyError) as e:
-        raise InputError(f"{value.name}: {kind} is due; {e}") from e
-
-
-def misfit(value: Value, a: Any, sizes: dict[Dim, tuple[int, str]]) -> str:
-    """What is wrong with a feed, or nothing. ``sizes`` remembers what a name came to, and in which input."""
-    kind = value.type or "tensor"
-    if kind.startswith("seq"):
-        return "" if isinstance(a, list | tuple) else "give a list"
-    if kind.startswith("map"):
-        return "" if isinstance(a, dict) else "give a dictionary"
-    if not kind.startswith("tensor"):
-        return ""
-    if not isinstance(a, np.ndarray):
-        return "give a NumPy array"
-    if value.type is not None and type_of(a) != value.type:
-        return "convert it with .astype, nothing is cast here"
-    if not a.dtype.isnative:
-        return "it is in another byte order than this machine's"
-    if value.shape is None:
-        return ""
-    if a.ndim != len(value.shape):
-        return "the number of axes differs"
-    for axis, (d, n) in enumerate(zip(sizes_of(value), a.shape, strict=True)):
-        due, where = sizes.setdefault(d, (n, value.name)) if isinstance(d, Dim) else (d, "")
-        if due != n:
-            return f"axis {axis} has {n}, not {due}" + (f", which is {d} in {where}" if where else "")
-    return ""
-
-
-@lru_cache(1024)
-def sizes_of(value: Value) -> tuple[Size, ...]:
-    """The sizes that an input is due to have; unknown ones have names of their own."""
-    return declared(value).shape or ()
-
-
-def shown(thing: Any) -> str:
-    """A type and shape as messages write them."""
-    kind = (thing.type if isinstance(thing, Value) else "nothing" if thing is None else type_of(thing)) or "a value"
-    shape = getattr(thing, "shape", None)
-    if kind.startswith("tensor"):
-        kind = kind.removeprefix("tensor(").removesuffix(")")
-    return kind if shape is None else f"{kind}[{','.join('?' if d is None else str(d) for d in shape)}]"
-
-
-def listed(values: Sequence[Value]) -> str:
-    return ", ".join(f"{v.name} {shown(v)}" for v in values) or "none"
+def restored(source: Source, settings: dict[str, Any]) -> Session:
+    """The session that a pickle holds."""
+    return Session(source, **settings)
 
 
 def memory() -> int:

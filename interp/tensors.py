@@ -40,6 +40,11 @@ class Folder:
         self._trusted = [os.path.realpath(t) for t in trusted]
         self._opened: dict[str, np.ndarray] = {}
 
+    @property
+    def files(self) -> list[str]:
+        """The paths of those that were opened."""
+        return list(self._opened)
+
     def read(self, tensor: Any, size: int) -> np.ndarray:
         """The bytes of a tensor with external data, ``size`` of them, mapped read-only."""
         given = {e.key: e.value for e in tensor.external_data}

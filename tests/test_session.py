@@ -137,7 +137,7 @@ def test_outputs_are_chosen_by_name(names):
 def test_all_outputs_by_name_need_no_second_model():
     s = session(TWO)
     s.run(["s", "d", "m"], feeds())
-    assert not s._variants
+    assert not s._bodies
 
 
 def test_an_unknown_output_is_told_with_the_nearest():

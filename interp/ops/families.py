@@ -6,6 +6,7 @@ from _thread import RLock
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from ..frozen import written
 from ..registry import Layer, Op, Registry, ops_of
@@ -24,6 +25,10 @@ class Families(Layer):
         self._settled: set[tuple[str, str]] = set()
         self._lock = RLock()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By name: the process that unpickles it has families of its own."""
+        return layer_of, (self._package,)
+
     def at(self, domain: str, name: str) -> Sequence[Op]:
         if (domain, name) not in self._settled:
             self._import(known()["operators"].get((domain, name), ()))
@@ -41,6 +46,11 @@ class Families(Layer):
                 if family not in self._imported:
                     self.put(ops_of(import_module(f".{family}", self._package)))
                     self._imported.add(family)
+
+
+def layer_of(package: str) -> Layer:
+    """The layer of the operators that a package of families has."""
+    return import_module(package).standard.own
 
 
 @cache

@@ -1,0 +1,93 @@
+"""A model for what is asked of it: other outputs than its own, tensors inside it, initializers that are fed."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import UsageError
+from .feeding import listed, nearest
+from .graph import Graph, Value
+from .optimize import optimized
+from .parts import KEPT
+from .source import Source
+from .weights import Packing, let_go
+
+
+class Wanted(NamedTuple):
+    """What a run feeds beside the inputs, the outputs that it asks for (None: all), and tensors inside the graph."""
+
+    fed: frozenset[str] = frozenset()
+    outputs: tuple[str, ...] | None = None
+    tensors: tuple[str, ...] = ()
+
+
+class Variants:
+    """A model's graphs, optimized, and what is made of their constants; all that runs them may share it."""
+
+    def __init__(self, source: Source, outputs: Sequence[Value], level: int, exact: bool, most_bytes: int):
+        self._source, self._level, self._exact, self._most_bytes = source, level, exact, most_bytes
+        self._outputs = {v.name: v for v in outputs}
+        self.packing = Packing()
+        self._found: dict[Wanted, Graph] = {}
+
+    def graph(self, wanted: Wanted) -> Graph:
+        """The graph of a variant. Raises UsageError for names that the model lacks."""
+        for name in wanted.outputs or ():
+            if name not in self._outputs:
+                raise UsageError(f"the model has no output {name}; it gives {listed(list(self._outputs.values()))}"
+                                 + nearest(name, self._outputs))
+        found = self._found.get(wanted)
+        if found is None:
+            graph = self._source.read(wanted.fed)
+            chosen = self._outputs if wanted.outputs is None else wanted.outputs
+            graph.outputs = [self._outputs[n] for n in chosen] + inner(graph, wanted.tensors)
+            found = self._found[wanted] = self.optimized(graph)
+            for old in list(self._found)[:-KEPT]:
+                self._found.pop(old, None)
+        return found
+
+    @cached_property
+    def tensors(self) -> list[Value]:
+        """What the nodes of the model give, in their order."""
+        graph = self._source.read()
+        known = {**graph.hints, **self._outputs}
+        return [known.get(o, Value(o)) for n in graph.nodes for o in n.outputs if o]
+
+    def optimized(self, graph: Graph) -> Graph:
+        """A graph as it runs."""
+        stored = list(graph.constants.values())
+        graph = optimized(graph, self._level, self._most_bytes, self._exact)
+        for array in stored:  # what passes made of them is there, and programs read them again
+            let_go(array)
+        self.packing.own(constants(graph))
+        return graph
+
+
+def inner(graph: Graph, names: Sequence[str]) -> list[Value]:
+    """Tensors of a graph by name, with what is declared of them."""
+    made = {o for n in graph.nodes for o in n.outputs if o}
+    known = {**dict.fromkeys(made), **dict.fromkeys(graph.constants), **graph.hints, **graph.overridable,
+             **{v.name: v for v in [*graph.inputs, *graph.outputs]}}
+    for name in names:
+        if name not in known:
+            home = next((n.name for n in graph.nodes for b in n.bodies.values() for m in b.walk() if name in m.outputs), None)
+            raise UsageError(f"the model has no tensor {name}{nearest(name, known)}" if home is None else
+                             f"{name} is made inside a body of {home}; only tensors outside of bodies can be asked for")
+    return [known[name] or Value(name) for name in names]
+
+
+def constants(graph: Graph) -> Iterable[Any]:
+    """The constants of a graph and its bodies: each is packed at most once."""
+    yield from graph.constants.values()
+    for node in graph.walk():
+        for body in node.bodies.values():
+            yield from body.constants.values()
+
+
+def counts(graph: Graph) -> dict[str, Any]:
+    """How large a model is: nodes, elements and bytes of its constants."""
+    arrays = [c for c in graph.constants.values() if isinstance(c, np.ndarray)]
+    return {"nodes": len(graph.nodes), "parameters": sum(a.size for a in arrays), "bytes": sum(a.nbytes for a in arrays)}
