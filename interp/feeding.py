@@ -8,21 +8,56 @@ from typing import Any
 import numpy as np
 
 from .dims import Dim, Size
-from .errors import InputError
+from .errors import InputError, UsageError
 from .graph import Value
 from .infer import declared
 from .types import as_map, type_of
 
+READABLE = (1, 3, 11, 13)  # DLPack's device types whose memory the processor reads: its own, pinned for CUDA or ROCm, managed
+DEVICES = {2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm", 14: "oneapi", 15: "webgpu"}
 
 def check(inputs: Sequence[Value], arrays: Sequence[Any]) -> list[Any]:
-    """The feeds, where types, ranks and sizes are as the model declares and named sizes agree; NumPy scalars as arrays."""
-    arrays = [np.asarray(a) if isinstance(a, np.generic) else a for a in arrays]
+    """The feeds as arrays, where types, ranks and sizes are as the model declares and named sizes agree."""
+    arrays = [a if isinstance(a, np.ndarray) else taken(v, a) for v, a in zip(inputs, arrays, strict=True)]
     sizes: dict[Dim, tuple[int, str]] = {}
     for value, a in zip(inputs, arrays, strict=True):
         wrong = misfit(value, a, sizes)
         if wrong:
             raise InputError(f"{value.name}: {shown(a)} came, {shown(value)} is due; {wrong}")
     return [mapped(v, a) if v.type and "map(" in v.type else a for v, a in zip(inputs, arrays, strict=True)]
+
+
+def taken(value: Value, given: Any) -> Any:
+    """An array over the memory of what is no array: by DLPack, or by the buffer protocol. Anything else as it is."""
+    if isinstance(given, np.generic):
+        return np.asarray(given)
+    if isinstance(given, list | tuple) and (value.type or "").startswith("seq(tensor"):
+        return [g if isinstance(g, np.ndarray) else taken(value, g) for g in given]
+    try:
+        if hasattr(given, "__dlpack__"):
+            on_cpu(given)
+            return np.from_dlpack(given)
+        return np.asarray(memoryview(given)) if has_buffer(given) else given
+    except InputError as e:
+        raise InputError(f"{value.name}: {e}") from None
+    except Exception as e:  # each library raises errors of its own
+        raise InputError(f"{value.name}: the memory of a {type(given).__name__} cannot be taken as an array: {e}") from e
+
+
+def on_cpu(given: Any) -> None:
+    """Refuse memory that the processor cannot read."""
+    kind, number = given.__dlpack_device__()
+    if kind not in READABLE:
+        raise InputError(f"a {type(given).__name__} on device {DEVICES.get(kind, f'type {int(kind)}')}:{number} came; "
+                         "copy it to the CPU first")
+
+
+def has_buffer(given: Any) -> bool:
+    try:
+        memoryview(given).release()
+    except TypeError:
+        return False
+    return True
 
 
 def mapped(value: Value, given: Any) -> Any:
@@ -46,7 +81,7 @@ def misfit(value: Value, a: Any, sizes: dict[Dim, tuple[int, str]]) -> str:
     if not kind.startswith("tensor"):
         return ""
     if not isinstance(a, np.ndarray):
-        return "give a NumPy array"
+        return "give a NumPy array, or what DLPack or the buffer protocol can make one of"
     if value.type is not None and type_of(a) != value.type:
         return "convert it with .astype, nothing is cast here"
     if not a.dtype.isnative:
@@ -88,3 +123,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     alike = {k.casefold(): k for k in known}
     near = get_close_matches(str(name).casefold(), alike, 1)
     return f"; did you mean {alike[near[0]]}?" if near else ""
+
+
+def several(names: Any) -> list[str]:
+    """Names out of anything that gives them one by one, which a single name does not."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise UsageError(f"names are given as a list: [{names!r}]")
+    return list(names)

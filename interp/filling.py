@@ -28,6 +28,8 @@ def check(out: Mapping[str, Any], names: Sequence[str]) -> None:
             raise InputError(f"out: {name}: the array is read-only")
         if not array.flags.c_contiguous:
             raise InputError(f"out: {name}: the array is not C-contiguous; np.ascontiguousarray makes one that is")
+        if not array.dtype.isnative:
+            raise InputError(f"out: {name}: the array is in another byte order than this machine's")
     pairs = ((a, b) for k, a in enumerate(out) for b in list(out)[:k])
     for a, b in pairs:
         if np.may_share_memory(out[a], out[b]):
@@ -37,16 +39,16 @@ def check(out: Mapping[str, Any], names: Sequence[str]) -> None:
 def filled(body: Body, feeds: list[Any], out: Mapping[str, Any]) -> list[Any]:
     """The outputs of a run, those in ``out`` written there: at once, or by a copy where a feed or a name twice is in the way."""
     model = body.model(feeds)
-    for name, fact in ((o, model.scope.facts[o]) for o in model.outputs):
-        fits(name, out, fact.type, numbers(fact.shape))
+    facts = [model.scope.facts[o] for o in model.outputs]
     if model.whole is None:
+        for name, fact in zip(model.outputs, facts, strict=True):
+            fits(name, out, fact.type, numbers(fact.shape))
         return copied(model.outputs, model.run(feeds), out)
     program: Any = model.whole.take(feeds) or model.whole.bind(feeds)
     try:
         stands = program.stands[program.fed:]
-        for name, stand in zip(model.outputs, stands, strict=True):
-            if not isinstance(stand, Cell):
-                fits(name, out, type_of(stand), stand.shape)
+        for name, fact, stand in zip(model.outputs, facts, stands, strict=True):
+            fits(name, out, fact.type, None if isinstance(stand, Cell) else stand.shape)
         direct = {n for n in out if model.outputs.count(n) == 1 and out[n].flags.aligned
                   and not any(isinstance(f, np.ndarray) and np.may_share_memory(f, out[n]) for f in feeds)}
         outs = [None if isinstance(s, Cell) else out[n] if n in direct else np.empty_like(s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from threading import Event, Lock
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from .call import call, duplicate
 from .errors import InputError, RunError, UsageError
-from .feeding import check, listed, nearest
+from .feeding import check, listed, nearest, several
 from .graph import Value
 from .infer import declared
 from .kernels import threads as pool
@@ -293,13 +293,6 @@ class Session:
             for observer in self.observers:
                 observer(node.name, node.schema.name, found, took)
         return [duplicate(values[o]) for o in model.outputs]
-
-
-def several(names: Any) -> list[str]:
-    """Names out of anything that gives them one by one, which a single name does not."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise UsageError(f"names are given as a list: [{names!r}]")
-    return list(names)
 
 
 def frames() -> Iterator[FrameType]:

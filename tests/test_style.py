@@ -40,7 +40,7 @@ ARROWS = {
     "variants": "source feeding parts weights optimize graph errors",
     "awaiting": "",
     "stream": "feeding call graph types errors",
-    "session": "source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry ops dims types "
+    "session": "source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry ops types "
                "errors kernels",
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
