@@ -20,8 +20,13 @@ def of(body, shape="2,3,24"):
     return model(f"""<ir_version: 8, opset_import: ["": 17]>
         m (float[{shape}] x, float[24] w, float[24] b) => (float[{shape}] y) <{CONSTANTS}> {{ {body} }}""")
 
+KERAS = f"{MEAN} d = Sub(x, u) s = Mul(d, d) {SPREAD} i = Reciprocal(r) g = Mul(i, w)"
+KERAS_SPELLINGS = (
+    f"{KERAS} p = Mul(x, g) q = Mul(u, g) t = Sub(b, q) y = Add(p, t)",
+    f"{KERAS.replace('Mul(i, w)', 'Mul(w, i)')} p = Mul(g, x) q = Mul(g, u) t = Sub(b, q) y = Add(t, p)")
 
-@pytest.mark.parametrize("body", SPELLINGS)
+
+@pytest.mark.parametrize("body", SPELLINGS + KERAS_SPELLINGS)
 @pytest.mark.parametrize("shape", ("2,3,24", "N,S,24"))
 def test_a_spelling_becomes_one_operator(body, shape):
     assert fused(of(body, shape), FEEDS) == {"LayerNormalization": 1}
@@ -48,6 +53,9 @@ def test_a_root_mean_square_becomes_one_operator(body):
     "u = ReduceMean<axes=[1]>(x) d = Sub(x, u) s = Pow(d, two) v = ReduceMean<axes=[1]>(s) e = Add(v, eps) r = Sqrt(e) "
     "y = Div(d, r)",
     f"u = ReduceMean<axes=[-1]>(b) d = Sub(x, u) s = Pow(d, two) {SPREAD} n = Div(d, r) y = Add(n, w)",
+    f"{KERAS} p = Mul(x, g) q = Mul(u, w) t = Sub(b, q) y = Add(p, t)",
+    f"{KERAS} p = Mul(x, g) q = Mul(u, g) t = Sub(q, b) y = Add(p, t)",
+    f"{KERAS} p = Mul(w, g) q = Mul(u, g) t = Sub(b, q) y = Add(p, t)",
     f"{MEAN} {SQUARE} v = ReduceMean<axes=[-2,-1]>(s) e = Add(v, eps) r = Sqrt(e) y = Div(d, r)"))
 def test_what_only_looks_alike_stays(body):
     assert fused(of(body), FEEDS)["LayerNormalization"] == 0

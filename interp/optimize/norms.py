@@ -122,6 +122,49 @@ def normalization(node: Node, at: Rewriter) -> bool:
     return True
 
 
+@rule("Add")
+def batch_spelling(node: Node, at: Rewriter) -> bool:
+    """x * (scale / sqrt(variance + epsilon)) + (shift - mean * that): what Keras writes, after batch normalization's formula."""
+    for scaled, moved in (node.inputs, node.inputs[::-1]):
+        left = at.maker(scaled, "Mul") if at.sole(scaled) else None
+        right = at.maker(moved, "Sub") if at.sole(moved) else None
+        down = at.maker(right.inputs[1], "Mul") if right is not None and at.sole(right.inputs[1]) else None
+        if left is not None and right is not None and down is not None:
+            for k in range(2):
+                if left.inputs[k] in down.inputs:
+                    return _batch_spelled(node, left.inputs[k], left.inputs[1 - k], [left, right, down], at)
+    return False
+
+
+def _batch_spelled(node: Node, factor: str, x: str, nodes: list[Node], at: Rewriter) -> bool:
+    """The one operator, if the factor of x is its scale over its spread, and the mean is its own."""
+    _, right, down = nodes
+    mean = _mean(down.inputs[1 - down.inputs.index(factor)], at)
+    made = at.maker(factor, "Mul") if len(at.readers(factor)) == 2 and factor not in at.outputs else None
+    shape = at.shape(x)
+    if mean is None or mean[0] != x or made is None or shape is None or not floating(at, x):
+        return False
+    row = tuple(shape[-mean[1]:])
+    for inverse, scale in (made.inputs, made.inputs[::-1]):
+        found = _inverse(inverse, at)
+        spread = _spread(found[0], at) if found is not None else None
+        apart = at.maker(spread[0], "Sub") if spread is not None else None
+        if (found is None or spread is None or apart is None or apart.inputs != [x, mean[2].outputs[0]] or spread[1] != mean[1]
+                or at.shape(scale) != row or at.shape(right.inputs[0]) != row or at.shape(node.outputs[0]) != shape):
+            continue
+        gone = [node, *nodes, made, *found[1], *spread[3]]
+        inside = {id(n) for n in gone}
+        if all(id(r) in inside for r in at.readers(apart.outputs[0])) and apart.outputs[0] not in at.outputs:
+            gone.append(apart)
+            if all(id(r) in inside | {id(apart)} for r in at.readers(apart.inputs[1])) and apart.inputs[1] not in at.outputs:
+                gone.append(mean[2])
+        one = at.make("LayerNormalization", [x, scale, right.inputs[0]], [node.outputs[0]], like=node, domain="", axis=-mean[1],
+                      epsilon=spread[2])
+        at.replace(gone, [one])
+        return True
+    return False
+
+
 def _centered(apart: str, count: int, nodes: list[Node], at: Rewriter) -> tuple[str, list[Node]] | None:
     """Of x - mean(x) over so many last axes, which these nodes alone read: x, and the nodes that work it out."""
     sub = at.maker(apart, "Sub")
@@ -136,4 +179,4 @@ def _centered(apart: str, count: int, nodes: list[Node], at: Rewriter) -> tuple[
     return sub.inputs[0], [*subs, *means]
 
 
-norms = Rules(normalization)
+norms = Rules(normalization, batch_spelling)
