@@ -25,7 +25,7 @@ ARROWS = {
     **dict.fromkeys(MODEL.split(), f"{MODEL} messages gradient graph schema registry types errors"),
     "infer": "graph dims registry types errors",
     "call": "infer graph dims types errors kernels",
-    "optimize": "graph infer call registry ops schema dims types errors kernels",
+    "optimize": "branches graph infer call registry ops schema dims types errors kernels",
     "arena": "errors kernels",
     "joining": "graph dims kernels",
     "weights": "",

@@ -33,7 +33,7 @@ class Fused:
             return False
         affine = None if self.residual or self.weights is None else affine_of(after, self.output, at)
         if affine is not None:
-            self._fold(affine)
+            self.fold(affine)
         elif not self.residual and (other := self._summed(after, at)):
             self.residual = other
         elif (found := activation_of(after, at)) is not None:
@@ -44,7 +44,8 @@ class Fused:
         self.output = after.outputs[0]
         return True
 
-    def _fold(self, affine: Affine) -> None:
+    def fold(self, affine: Affine) -> None:
+        """Take up an affine map of the channels into weights and bias."""
         assert self.weights is not None
         channels = self.weights.shape[0]
         scale = np.broadcast_to(affine.scale, channels)

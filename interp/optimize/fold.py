@@ -1,4 +1,5 @@
 """Works out what depends on constants alone, once, when the model is loaded."""
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -11,26 +12,31 @@ from ..graph import Graph, Node
 MOST = 2**30  # bytes that folding may add to a model; beyond, nodes are left to the run
 
 
-def fold(graph: Graph, most: int | None = None) -> Graph:
+Fits = Callable[[Node, Collection[Any], dict[str, Any]], bool]
+
+
+def fold(graph: Graph, most: int | None = None, fits: Fits | None = None, spared: Collection[str] = ()) -> Graph:
     """The graph with every node whose inputs are constant replaced by its results, of no more than ``most`` bytes in all.
 
-    Random nodes and those with bodies stay.
+    Random nodes and those with bodies stay, and so do operators that are ``spared`` and nodes whose results do not
+    ``fits(node, results, constants)``.
     """
-    return within(graph, MOST if most is None else min(most, MOST))[0]
+    return within(graph, MOST if most is None else min(most, MOST), fits or (lambda *_: True), spared)[0]
 
 
-def within(graph: Graph, room: int) -> tuple[Graph, int]:
+def within(graph: Graph, room: int, fits: Fits, spared: Collection[str]) -> tuple[Graph, int]:
     """The graph folded, and how many bytes of the room its results leave."""
     constants, nodes = dict(graph.constants), []
     for node in graph.nodes:
         found = None
-        if not node.bodies and not node.schema.random and all(not i or i in constants for i in node.inputs):
+        foldable = not node.bodies and not node.schema.random and node.schema.name not in spared
+        if foldable and all(not i or i in constants for i in node.inputs):
             found = folded(node, constants, room)
-        if found is None:
+        if found is None or not fits(node, found.values(), constants):
             node = with_constants(node, constants) if node.captured else node
             bodies = {}
             for name, body in node.bodies.items():
-                bodies[name], room = within(body, room)
+                bodies[name], room = within(body, room, fits, spared)
             nodes.append(replace(node, attributes={**node.attributes, **bodies}))
         else:
             constants |= found
