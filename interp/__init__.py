@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .registry import Op as Op
     from .registry import Registry as Registry
     from .registry import op as op
+    from .rewriting import extract_model as extract_model
+    from .rewriting import optimize_model as optimize_model
     from .session import Session as Session
     from .session import load as load
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "load": "session", "Session": "session", "op": "registry", "Op": "registry", "Registry": "registry", "standard": "ops",
     "InterpError": "errors", "UsageError": "errors", "ModelError": "errors", "Unsupported": "errors", "InputError": "errors",
-    "RunError": "errors",
+    "RunError": "errors", "optimize_model": "rewriting", "extract_model": "rewriting",
 }
 __all__ = [*_HOMES, "errors", "directml"]
 __version__ = "0.1.0"

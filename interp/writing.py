@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -70,9 +70,13 @@ def mask() -> int:
 
 
 def weight(graph: Graph) -> int:
-    """The bytes of all constants of a graph and of its bodies, each counted once."""
-    arrays = {id(a): a for g in graphs(graph) for a in g.constants.values() if isinstance(a, np.ndarray)}
-    return sum(a.nbytes for a in arrays.values())
+    """The bytes of all constants of a graph and of its bodies."""
+    return sum(a.nbytes for a in constants(graph))
+
+
+def constants(graph: Graph) -> Iterable[np.ndarray]:
+    """The arrays that a graph and its bodies hold, each once."""
+    return {id(a): a for g in graphs(graph) for a in g.constants.values() if isinstance(a, np.ndarray)}.values()
 
 
 def graphs(graph: Graph) -> Iterator[Graph]:

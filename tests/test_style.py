@@ -34,6 +34,7 @@ ARROWS = {
     "parts": "branches errors plan graph infer call dims types kernels",
     "writing": "graph schema tensors types errors",
     "cutting": "graph infer dims types errors",
+    "rewriting": "cutting writing optimize loading graph registry ops errors",
     "feeding": "infer graph dims types errors",
     "filling": "feeding parts call graph types errors kernels",
     "source": "loading graph registry ops errors",
@@ -45,8 +46,8 @@ ARROWS = {
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
-    "cli": "session loading functions schema registry ops types errors",
-    "__init__": "session registry ops errors types directml",
+    "cli": "session rewriting cutting writing feeding optimize loading functions schema registry ops types errors",
+    "__init__": "session rewriting writing registry ops errors types directml",
     "__main__": "cli",
 }
 

@@ -89,6 +89,14 @@ def size(text: str) -> int:
     return int(text)
 
 
+def amount(text: str) -> int:
+    """Bytes: 4096, 16K, 1M, 2G."""
+    scale = {"K": 2**10, "M": 2**20, "G": 2**30}.get(text[-1:].upper())
+    if not (text[:-1] if scale else text).isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes such as 4096, 16K or 1M")
+    return int(text[:-1]) * scale if scale else int(text)
+
+
 def sizes(text: str) -> tuple[int, ...]:
     """1,3,224,224 or 1x3x224x224; nothing for a scalar."""
     return tuple(size(part) for part in text.strip("[]").replace("x", ",").split(",") if part)

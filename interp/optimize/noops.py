@@ -1,4 +1,4 @@
-"""Takes out what changes nothing: copies, dropout after training, reshapes to the shape that is there, two that undo each other."""
+"""Takes out what changes nothing: copies, dropout after training, reshapes to the shape that is there, transposes in pairs."""
 from __future__ import annotations
 
 from dataclasses import replace

@@ -113,7 +113,8 @@ def take_scale(node: Node, at: Rewriter) -> bool:
         grown.output = after.outputs[0]
     if not grown.folded or grown.weights is None or grown.bias is None:
         return False
-    stored = [at.store(f"{node.inputs[1]}{of}", a.astype(weights.dtype)) for of, a in (("", grown.weights), ("/bias", grown.bias))]
+    stored = [at.store(name, a.astype(weights.dtype)) for name, a in
+              ((node.inputs[1], grown.weights), (f"{node.inputs[1]}/bias", grown.bias))]
     at.replace(grown.gone, [replace(node, inputs=[node.inputs[0], *stored], outputs=[grown.output])])
     return True
 
