@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from .rewriting import optimize_model as optimize_model
     from .session import Session as Session
     from .session import load as load
+    from .stream import Stream as Stream
 
 # Where each public name stands; imported on first use, so that `import interp` stays light.
 _HOMES = {
     "load": "session", "Session": "session", "op": "registry", "Op": "registry", "Registry": "registry", "standard": "ops",
     "InterpError": "errors", "UsageError": "errors", "ModelError": "errors", "Unsupported": "errors", "InputError": "errors",
-    "RunError": "errors", "optimize_model": "rewriting", "extract_model": "rewriting",
+    "RunError": "errors", "Stream": "stream", "optimize_model": "rewriting", "extract_model": "rewriting",
 }
 __all__ = [*_HOMES, "errors", "directml"]
 __version__ = "0.1.0"

@@ -102,6 +102,11 @@ def parts(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
             yield from parts(f"{name}.{key}", item)
 
 
+def file_name(key: str) -> str:
+    """A name as a file in a folder can have it."""
+    return key.translate(dict.fromkeys(map(ord, "/\\:\0"), "_"))
+
+
 def has_nan(value: Any) -> bool:
     return any(array.dtype.kind not in "biuOUS" and bool(np.isnan(array).any()) for _, array in parts("", value))
 

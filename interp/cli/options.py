@@ -56,6 +56,7 @@ def keeping(parser: Parser) -> None:
                        help="these alone; tensors inside the graph too")
     which.add_argument("--all-tensors", action="store_true", help="every tensor that a node makes")
     group.add_argument("-o", "--output", metavar="FILE|DIR", help="save as .npz, as .npy, or as a folder of .npy")
+    group.add_argument("--save-image", metavar="FILE.png|DIR", help="save the outputs that are images")
     group.add_argument("--print", choices=("summary", "full", "none"), default="summary",
                        help="how much of each output (summary)")
     group.add_argument("--topk", type=size, metavar="K", help="the K largest scores (5 where there is one row of them)")

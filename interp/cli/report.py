@@ -109,6 +109,7 @@ def as_json(run: Run) -> dict[str, Any]:
         "seconds": {"load": run.load, "first": run.first, "runs": run.later},
         "expect": [{"output": v.name, "ok": v.ok, "text": v.text, "wrong": v.wrong, "largest": v.largest} for v in run.verdicts],
         "nan": {"checked": run.args.check_nan, "outputs": run.nans, "blame": run.blame},
+        "images": run.images,
         "notices": run.notices,
         "seed": run.args.seed,
         "ok": run.ok,

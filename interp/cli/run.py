@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 import interp
-from interp.cli import checks, report, show
-from interp.cli.arguments import nearest
+from interp.cli import checks, pictures, report, show
 from interp.cli.feeds import Feed, collect
 from interp.errors import UsageError
 
@@ -40,10 +39,17 @@ class Run:
     nans: list[str] = field(default_factory=list)
     blame: str = ""
     notices: list[str] = field(default_factory=list)
+    images: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
         return all(v.ok for v in self.verdicts) and not self.nans
+
+    def tell(self, text: str) -> None:
+        """A notice, shown unless the user wants quiet."""
+        self.notices.append(text)
+        if not self.args.quiet:
+            show.notice(text)
 
     def best(self, value: Any) -> list[list[dict[str, Any]]]:
         """The best classes of an output, where it has classes."""
@@ -52,28 +58,31 @@ class Run:
 
 def main(args: argparse.Namespace) -> int:
     """Do what the arguments say; 1 where a check fails."""
+    if args.save_image:
+        pictures.ready(args.save_image)
     load = partial(interp.load, args.model, threads=args.threads, precision=args.precision, trusted=tuple(args.trusted),
                    registry=layered(args.kernels) if args.kernels else interp.standard)
     since = time.perf_counter()
     session = load(optimize=args.optimize)
     loaded = time.perf_counter() - since
     run = Run(args, load, session, [], load=loaded)
-    run.feeds = collect(session, args, run.notices.append)
-    for text in [] if args.quiet else run.notices:
-        show.notice(text)
+    run.feeds = collect(session, args, run.tell)
     feeds = {f.name: f.value for f in run.feeds}
+    names, tensors = wanted(session, args)
     since = time.perf_counter()
     try:
-        run.outputs = outputs_of(session, args, feeds)
+        run.outputs = dict(zip([*names, *tensors], session.run(names, feeds, tensors=tensors), strict=True))
     except interp.InterpError:
         if not args.quiet and any("taken as 1" in text for text in run.notices):
             show.notice("sizes that are taken as 1 may be too small, or not fit the others; -d and --shape set them")
         raise
     run.first = time.perf_counter() - since
-    run.later = timed(lambda: session.run(args.outputs if of_model(session, args.outputs) else None, feeds), run)
+    run.later = timed(lambda: session.run(names, feeds, tensors=tensors), run)
     check(run, feeds)
     if args.output:
         save(run.outputs, Path(args.output))
+    if args.save_image:
+        run.images = pictures.save(run.outputs, Path(args.save_image), run.tell)
     report.tell(run)
     return 0 if run.ok else 1
 
@@ -111,29 +120,13 @@ def module_of(text: str) -> ModuleType:
         raise UsageError(f"--kernels {text}: {type(problem).__name__}: {problem}") from problem
 
 
-def outputs_of(session: Any, args: argparse.Namespace, feeds: dict[str, Any]) -> dict[str, Any]:
-    """The first run: the outputs asked for, or tensors from inside the graph, seen by an observer."""
+def wanted(session: Any, args: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """The outputs that a run is asked for, and tensors from inside the graph."""
     ends = [v.name for v in session.outputs]
-    if not args.all_tensors and not args.outputs:
-        return dict(zip(ends, session.run(None, feeds), strict=True))
-    if not args.all_tensors and of_model(session, args.outputs):
-        return dict(zip(args.outputs, session.run(args.outputs, feeds), strict=True))
-    seen: dict[str, Any] = {}
-
-    def keep(node: str, op_type: str, outputs: dict[str, Any], seconds: float) -> None:
-        seen.update({name: np.copy(v) if isinstance(v, np.ndarray) else v for name, v in outputs.items()})
-
-    results = observed(session, keep, feeds)
-    seen.update(zip(ends, results, strict=True))
-    for name in args.outputs:
-        if name not in seen:
-            raise UsageError(f"the model has no output or tensor {name}; {nearest(name, seen)}")
-    return seen if args.all_tensors else {name: seen[name] for name in args.outputs}
-
-
-def of_model(session: Any, names: list[str]) -> bool:
-    """Whether some names are asked for, all of outputs that the model declares."""
-    return bool(names) and set(names) <= {v.name for v in session.outputs}
+    if args.all_tensors:
+        return [], list(dict.fromkeys([*(v.name for v in session.tensors), *ends]))
+    asked = list(dict.fromkeys(args.outputs)) or ends
+    return (asked, []) if set(asked) <= set(ends) else ([], asked)
 
 
 def observed(session: Any, observer: Callable, feeds: dict[str, Any]) -> list[Any]:
@@ -188,4 +181,4 @@ def save(outputs: dict[str, Any], place: Path) -> None:
     else:
         place.mkdir(parents=True, exist_ok=True)
         for key, array in arrays.items():
-            np.save(place / (key.translate(dict.fromkeys(map(ord, "/\\:"), "_")) + ".npy"), array)
+            np.save(place / f"{checks.file_name(key)}.npy", array)
