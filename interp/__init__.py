@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .errors import RunError as RunError
     from .errors import Unsupported as Unsupported
     from .errors import UsageError as UsageError
+    from .observe import Event as Event
     from .ops import standard as standard
     from .registry import Op as Op
     from .registry import Registry as Registry
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "load": "session", "Session": "session", "op": "registry", "Op": "registry", "Registry": "registry", "standard": "ops",
     "InterpError": "errors", "UsageError": "errors", "ModelError": "errors", "Unsupported": "errors", "InputError": "errors",
-    "RunError": "errors", "Stream": "stream", "optimize_model": "rewriting", "extract_model": "rewriting",
+    "RunError": "errors", "Stream": "stream", "optimize_model": "rewriting", "extract_model": "rewriting", "Event": "observe",
 }
 __all__ = [*_HOMES, "errors", "directml"]
 __version__ = "0.1.0"

@@ -44,6 +44,7 @@ class Planned(Program):
     values: dict[str, Any]
     stands: list[Any]  # for what is fed and filled
     laid: Arena
+    stage: Any = None  # what observed runs have found out of it
 
 
 def lines(size: int) -> int:

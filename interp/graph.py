@@ -24,7 +24,8 @@ class Node:
 
     ``inputs`` has "" for an absent optional one; the outer names that its sub-graphs read come last, ``captured`` of them.
     ``attributes`` are bound: every attribute of the schema has a value (None where it has neither value nor default);
-    a sub-graph is a Graph.
+    a sub-graph is a Graph. ``sources`` names the nodes as written that it stands for: itself, until a pass puts it in the
+    place of others.
     """
 
     name: str
@@ -34,6 +35,11 @@ class Node:
     outputs: list[str]
     attributes: dict[str, Any] = field(default_factory=dict)
     captured: int = 0
+    sources: tuple[str, ...] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.sources is None:
+            self.sources = (self.name,)
 
     @property
     def bodies(self) -> dict[str, Graph]:

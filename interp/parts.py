@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,10 @@ class Bound:
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
         """Fill ``outs``, or fresh arrays, from feeds."""
         program = self.take(feeds) or self.plan.bind(feeds, self.shelf.oldest())
+        watches = self.plan.settings.watches
+        watch = watches.get(get_ident()) if watches else None
         try:
-            return program.run(feeds, outs)
+            return program.run(feeds, outs) if watch is None else watch.program(self.plan, program, feeds, outs)
         finally:
             self.shelf.put(program)
 
@@ -70,6 +73,11 @@ class Unbound:
         self.inputs, self.outputs = node.inputs, node.outputs
 
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
+        watches = self.settings.watches
+        watch = watches.get(get_ident()) if watches else None
+        return self._called(feeds) if watch is None else watch.alone(self.node, feeds, lambda: self._called(feeds))
+
+    def _called(self, feeds: list[Any]) -> list[Any]:
         return call(self.node, feeds, self.attributes, self.settings.constant, self.settings.threads, self.settings.most_bytes)
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import Any, NoReturn
@@ -35,6 +35,7 @@ class Settings:
     cancel: Cancel
     most_iterations: int = MOST_ITERATIONS
     most_bytes: int = 2**63 - 1  # that the values of one run may take
+    watches: dict[int, Any] = field(default_factory=dict)  # of the runs that are observed, by thread
 
 
 class Plan:
@@ -285,12 +286,15 @@ class Plan:
                     memory[k].value = c
         sized = self.sized & self.used
         for k in sized:
-            value = self.facts[k].value
-            if value.dtype == object:
-                value = np.array([number(d, known) for d in value.ravel()], self.dtypes[k]).reshape(value.shape)
-            made = np.ascontiguousarray(value, self.dtypes[k]).reshape(np.shape(value))
+            made = self.size_value(k, known)
             memory[k] = past[k] if past and np.array_equal(past[k], made) else made
         return memory, {address(memory[k]) for k in sized}
+
+    def size_value(self, name: str, known: dict[str, int]) -> np.ndarray:
+        """A value made of sizes, given the numbers of those that have names."""
+        value, dtype = self.facts[name].value, self.facts[name].dtype
+        numbers = value if value.dtype != object else np.array([number(d, known) for d in value.ravel()], dtype)
+        return np.ascontiguousarray(numbers, dtype).reshape(np.shape(value))
 
     def _arena(self, shapes: dict[str, tuple[int, ...]], memory: dict[str, Any], old: Planned | None = None) -> Arena:
         """Lay the roots that nobody else houses into one block; sizes that change get room, so that others stay in place."""

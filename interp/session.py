@@ -3,15 +3,13 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from threading import Event, Lock
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Union
 
-from .call import call, duplicate
 from .errors import InputError, RunError, UsageError
 from .feeding import check, listed, nearest, several
 from .graph import Value
@@ -21,7 +19,7 @@ from .kernels.program import Cancel
 from .kernels.step import KernelFailed
 from .ops import standard
 from .optimize import LEVELS
-from .parts import KEPT, Body, bodies_of
+from .parts import KEPT, Body
 from .plan import MOST_ITERATIONS, Settings
 from .registry import Registry
 from .source import Source
@@ -31,10 +29,10 @@ from .weights import Packing
 if TYPE_CHECKING:
     import onnx
 
+    from .observe import Observer
     from .stream import Stream
 
 Model = Union[str, "os.PathLike[str]", bytes, "onnx.ModelProto"]
-Observer = Callable[[str, str, dict[str, Any], float], None]
 MOST_THREADS = 1024
 
 
@@ -69,6 +67,9 @@ def load(model: Model, *, threads: int | None = None, registry: Registry | None 
 
 class Session:
     """A model ready to run, from many threads at once. ``load`` makes one.
+
+    ``observers`` are callables; each is given an `interp.Event` for every node of a run, on the thread that runs. What one
+    raises reaches the caller of ``run``. Where there are none, a run costs nothing more for it.
 
     ``with`` closes it at the end of a block. A pickle of it holds the absolute path of the model, or its bytes, and the
     settings, but neither weights nor observers: the model is loaded anew where it is unpickled, which is a ModelError if its
@@ -230,7 +231,7 @@ class Session:
         made = Session.__new__(Session)
         made.__dict__.update(self.__dict__)
         made.observers = list(self.observers)
-        made._settings = replace(self._settings, cancel=Cancel())
+        made._settings = replace(self._settings, cancel=Cancel(), watches={})
         made._begin(Body(body.graph, list(map(declared, self.inputs)), made._settings))
         return made
 
@@ -278,21 +279,12 @@ class Session:
         return found
 
     def _observed(self, body: Body, arrays: list[Any]) -> list[Any]:
-        """Run node by node, and tell the observers of each."""
+        """Run step by step, and tell the observers of each node."""
+        from .observe import Watch
+
         arrays = check(body.graph.inputs, arrays)
         model = body.model(arrays)
-        values = {**model.graph.constants, **dict(zip(model.inputs, arrays, strict=True))}
-        bodies = bodies_of(model.scope, self._settings)
-        for node in model.graph.nodes:
-            begun = time.perf_counter()
-            made = call(node, [values[i] if i else None for i in node.inputs], {**node.attributes, **bodies.get(id(node), {})},
-                        self._settings.constant, self.threads, self._settings.most_bytes)
-            took = time.perf_counter() - begun
-            found = {o: m for o, m in zip(node.outputs, made, strict=False) if o}
-            values |= found
-            for observer in self.observers:
-                observer(node.name, node.schema.name, found, took)
-        return [duplicate(values[o]) for o in model.outputs]
+        return Watch(self.observers, self._settings.watches).follow(model.graph, lambda: model.run(arrays))
 
 
 def frames() -> Iterator[FrameType]:

@@ -43,5 +43,8 @@ cdef class Program:
     cdef Py_ssize_t place(self, a, set constants, list starts, Py_ssize_t* offset) except? -3
     cdef bint fits(self, list arrays)
     cdef finish(self)
+    cdef fail(self, int status)
+    cdef call_later(self)
+    cdef follow(self, watch, list arrays)
     cdef lend(self, list arrays)
     cdef str where(self)

@@ -25,9 +25,15 @@ cdef extern from *:
         clock_gettime(CHEAP_CLOCK, &t);
         return t.tv_sec * 1000 + t.tv_nsec / 1000000 + 1;
     }
+    static double seconds(void) {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return t.tv_sec + t.tv_nsec * 1e-9;
+    }
     static int pending_exception(void) { return PyErr_Occurred() ? -1 : 0; }
     """
     long milliseconds() noexcept nogil
+    double seconds() noexcept nogil
     int pending_exception() except -1
     int PyErr_CheckSignals() noexcept
 
@@ -240,8 +246,12 @@ cdef class Program:
                     return False
         return True
 
-    def run(self, list feeds, list outs=None) -> list:
-        """Fill ``outs``, or fresh arrays. Feeds that are not contiguous and aligned are copied."""
+    def run(self, list feeds, list outs=None, watch=None) -> list:
+        """Fill ``outs``, or fresh arrays. Feeds that are not contiguous and aligned are copied.
+
+        ``watch.before(k, arrays)`` and ``watch.after(k, arrays, started, seconds)`` are called around every step, where there
+        is one, with the arrays of this run in the order of the slots.
+        """
         cdef Py_ssize_t i
         cdef list arrays = []
         for a in feeds:
@@ -263,7 +273,10 @@ cdef class Program:
             self.lend(arrays)
         begin(&self.code, self.at)
         try:
-            self.finish()
+            if watch is None:
+                self.finish()
+            else:
+                self.follow(watch, arrays)
             for i in self.cells:
                 if i >= self.fed:
                     outs[i - self.fed] = own((<Cell> self.slots[i]).value)
@@ -280,18 +293,47 @@ cdef class Program:
             with nogil:
                 status = go_on(&self.code)
             if status:
-                pending_exception()
-                raise KernelFailed(f"{self.where()}: {meaning(status)}")
+                self.fail(status)
             if self.code.next == len(self.steps):
                 return
-            try:
-                made = self.steps[self.code.next]
-                (<Later> made).fn(*(<Later> made).arrays)
-            except Exception as e:
-                raise KernelFailed(f"{self.where()}: {e}") from e
-            if self.cancel.now:
-                raise KernelFailed(f"{self.where()}: {meaning(CANCELLED)}")
+            self.call_later()
             self.code.next += 1
+
+    cdef fail(self, int status):
+        pending_exception()
+        raise KernelFailed(f"{self.where()}: {meaning(status)}")
+
+    cdef call_later(self):
+        """The Python step that comes next."""
+        try:
+            made = self.steps[self.code.next]
+            (<Later> made).fn(*(<Later> made).arrays)
+        except Exception as e:
+            raise KernelFailed(f"{self.where()}: {e}") from e
+        if self.cancel.now:
+            raise KernelFailed(f"{self.where()}: {meaning(CANCELLED)}")
+
+    cdef follow(self, watch, list arrays):
+        """Run to the end, one step at a time, each between two words to a watch."""
+        cdef Entry* e
+        cdef int status
+        cdef double began, took
+        for k in range(len(self.steps)):
+            self.code.next = k
+            watch.before(k, arrays)
+            e = self.code.entries + <Py_ssize_t> k
+            if e.fn != NULL:
+                with nogil:
+                    began = seconds()
+                    status = e.fn(e.at, e.how)
+                    took = seconds() - began
+                if status or self.cancel.now:
+                    self.fail(status or CANCELLED)
+            else:
+                began = seconds()
+                self.call_later()
+                took = seconds() - began
+            watch.after(k, arrays, began, took)
 
     cdef lend(self, list arrays):
         """Hand the arrays of a run to the Python steps; the stand-ins again when it is over, so that none is kept alive."""

@@ -10,6 +10,7 @@ from interp.infer import UNKNOWN, Scope
 from interp.types import type_of
 
 from .test_official import collected, model_and_sets
+from .unbound import values_of
 
 # Operators some size of whose results only the data tell, even where all inputs are known: rules do not compute. The range of
 # a window's official body is counted in floats.
@@ -46,10 +47,7 @@ def inferred(session, feeds, known):
 
 def seen(session, feeds):
     """Every tensor of a run."""
-    found = {}
-    session.observers.append(lambda node, op_type, outputs, seconds: found.update(outputs))
-    session.run(None, feeds)
-    return found
+    return values_of(session, feeds)
 
 
 def contradictions(facts, values):

@@ -181,10 +181,10 @@ def test_a_feed_for_a_plain_initializer_is_refused():
 def test_observers_see_every_node_and_change_nothing():
     s = session(TWO, optimize=0)
     due, seen = s.run(None, feeds()), []
-    s.observers.append(lambda name, op, outputs, took: seen.append((name, op, list(outputs), took >= 0)))
+    s.observers.append(lambda e: seen.append((e.op_type, list(e.outputs), e.seconds >= 0)))
     for a, b in zip(s.run(None, feeds()), due, strict=True):
         np.testing.assert_array_equal(a, b)
-    assert [(op, outputs) for _, op, outputs, _ in seen] == [("Add", ["s"]), ("Sub", ["d"]), ("Neg", ["m"])]
+    assert seen == [("Add", ["s"], True), ("Sub", ["d"], True), ("Neg", ["m"], True)]
     s.observers.clear()
     s.run(None, feeds())
     assert len(seen) == 3

@@ -41,13 +41,14 @@ ARROWS = {
     "variants": "source feeding parts weights optimize graph errors",
     "awaiting": "",
     "stream": "feeding call graph types errors",
-    "session": "source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry ops types "
-               "errors kernels",
+    "observe": "arena plan graph kernels",
+    "session": "observe source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry "
+               "ops types errors kernels",
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
     "cli": "session rewriting cutting writing feeding optimize loading functions schema registry ops types errors",
-    "__init__": "session rewriting writing registry ops errors types directml",
+    "__init__": "observe session rewriting writing registry ops errors types directml",
     "__main__": "cli",
 }
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import interp
 from interp.cli import specs
 from interp.cli.arguments import nearest
 from interp.cli.show import described, number
@@ -117,8 +118,8 @@ class NanWatch:
     def __init__(self) -> None:
         self.first: str | None = None
 
-    def __call__(self, node: str, op_type: str, outputs: dict[str, Any], seconds: float) -> None:
+    def __call__(self, event: interp.Event) -> None:
         if self.first is None:
-            spoilt = [name for name, value in outputs.items() if has_nan(value)]
+            spoilt = [name for name, value in event.outputs.items() if has_nan(value)]
             if spoilt:
-                self.first = f"{node} ({op_type}) gives the first, in {spoilt[0]}"
+                self.first = f"{event.node} ({event.op_type}) gives the first, in {spoilt[0]}"

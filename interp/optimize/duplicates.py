@@ -23,6 +23,7 @@ def drop_duplicates(at: Rewriter) -> None:
             if mine:
                 at.rename(mine, theirs)
         at.replace([node], [])
+        earlier.sources += node.sources
 
 
 def key_of(node: Node) -> Hashable:

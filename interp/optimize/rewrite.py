@@ -124,7 +124,7 @@ class Rewriter:
         while given and not given[-1]:
             given.pop()
         made = Node(like.name, schema, self.registry.find(schema), given, list(outputs or [self.fresh(like.name)]),
-                    {**schema.defaults, **attributes})
+                    {**schema.defaults, **attributes}, sources=())
         self._infer(made)
         return made
 
@@ -159,15 +159,17 @@ class Rewriter:
         return name
 
     def replace(self, old: Iterable[Node], new: Sequence[Node]) -> None:
-        """Put nodes in the place of the last of some others: whatever those read is there by then."""
+        """Put nodes, which stand for some others, in the place of the last of them: whatever those read is there by then."""
         gone = list(old)
         place = max(self._slot[id(n)] for n in gone)
         slot = self._slots[place]
         at = max(slot.index(n) for n in gone if self._slot[id(n)] == place)
         slot[at + 1:at + 1] = new
+        sources = tuple(dict.fromkeys(s for n in sorted(gone, key=lambda n: self._slot[id(n)]) for s in n.sources))
         for n in gone:
             self._leave(n)
         for n in new:
+            n.sources = sources
             self._slot[id(n)] = place
             self._enter(n)
 
