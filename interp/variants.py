@@ -1,7 +1,7 @@
 """A model for what is asked of it: other outputs than its own, tensors inside it, initializers that are fed."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -62,32 +62,32 @@ class Variants:
         graph = optimized(graph, self._level, self._most_bytes, self._exact)
         for array in stored:  # what passes made of them is there, and programs read them again
             let_go(array)
-        self.packing.own(constants(graph))
+        self.packing.own(constants(graph).values())
         return graph
 
 
 def inner(graph: Graph, names: Sequence[str]) -> list[Value]:
     """Tensors of a graph by name, with what is declared of them."""
-    made = {o for n in graph.nodes for o in n.outputs if o}
-    known = {**dict.fromkeys(made), **dict.fromkeys(graph.constants), **graph.hints, **graph.overridable,
+    made = dict.fromkeys(o for n in graph.nodes for o in n.outputs if o)
+    known = {**made, **dict.fromkeys(graph.constants), **graph.hints, **graph.overridable,
              **{v.name: v for v in [*graph.inputs, *graph.outputs]}}
     for name in names:
         if name not in known:
             home = next((n.name for n in graph.nodes for b in n.bodies.values() for m in b.walk() if name in m.outputs), None)
-            raise UsageError(f"the model has no tensor {name}{nearest(name, known)}" if home is None else
-                             f"{name} is made inside a body of {home}; only tensors outside of bodies can be asked for")
+            if home is not None:
+                raise UsageError(f"{name} is made inside a body of {home}; only tensors outside of bodies can be asked for")
+            hint = nearest(name, known) or f"; it has {', '.join(list(known)[:5])}{' …' if len(known) > 5 else ''}"
+            raise UsageError(f"the model has no tensor {name}{hint}")
     return [known[name] or Value(name) for name in names]
 
 
-def constants(graph: Graph) -> Iterable[Any]:
-    """The constants of a graph and its bodies: each is packed at most once."""
-    yield from graph.constants.values()
-    for node in graph.walk():
-        for body in node.bodies.values():
-            yield from body.constants.values()
+def constants(graph: Graph) -> dict[int, Any]:
+    """The constants of a graph and its bodies, by identity: bodies share those of what they lie in."""
+    bodies = (body for node in graph.walk() for body in node.bodies.values())
+    return {id(c): c for g in (graph, *bodies) for c in g.constants.values()}
 
 
 def counts(graph: Graph) -> dict[str, Any]:
-    """How large a model is: nodes, elements and bytes of its constants."""
-    arrays = [c for c in graph.constants.values() if isinstance(c, np.ndarray)]
-    return {"nodes": len(graph.nodes), "parameters": sum(a.size for a in arrays), "bytes": sum(a.nbytes for a in arrays)}
+    """How large a model is, with the bodies in it: nodes, elements and bytes of its constants."""
+    arrays = [c for c in constants(graph).values() if isinstance(c, np.ndarray)]
+    return {"nodes": len([*graph.walk()]), "parameters": sum(a.size for a in arrays), "bytes": sum(a.nbytes for a in arrays)}

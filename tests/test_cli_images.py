@@ -86,7 +86,7 @@ def test_numbers_a_little_beyond_are_clipped(shown, tmp_path, numbers, clipped):
     (np.full((4, 4), np.inf), "it holds NaN or infinity"), (np.linspace(-5, 5, 16).reshape(4, 4), "from -5 to 5"),
     (np.full((4, 4), 1e30), r"from 1e\+30 to 1e\+30"), (np.zeros((0, 3, 4, 4)), "it is empty"),
     (np.zeros((4, 4), "c8"), "no real numbers"), (np.full((4, 4), 1000), r"from 1e\+03"),
-    (np.full((4, 4), "a", object), "no real numbers"),
+    (np.full((4, 4), "a", object), "no real numbers"), (np.linspace(0, 5, 16).reshape(4, 4), "from 0 to 5"),
 ], ids=lambda v: v if isinstance(v, str) else "")
 def test_what_is_no_image_is_refused(shown, array, told):
     with pytest.raises(UsageError, match=told):
@@ -112,9 +112,15 @@ def test_a_batch_and_several_outputs_go_to_a_folder(tmp_path):
     assert read(tmp_path / "one.jpg").shape == (4, 6, 3)
 
 
-def test_tensors_from_inside_are_shown(tmp_path):
-    succeeds(DIGITS, "-i", f"image={SEVEN}", "--all-tensors", "--save-image", tmp_path / "all", "-q")
-    assert os.listdir(tmp_path / "all")
+def test_tensors_that_are_no_outputs_are_shown(tmp_path):
+    succeeds(DIGITS, "-i", f"image={SEVEN}", "--outputs", "image", "--save-image", tmp_path / "seven.png", "-n", 0)
+    np.testing.assert_array_equal(read(tmp_path / "seven.png"), read(SEVEN))
+
+
+def test_many_outputs_that_are_no_images_are_told_in_one_line(tmp_path):
+    notices = []
+    pictures.save({"y": PIXELS, **{f"z{k}": np.zeros(k) for k in range(9)}}, tmp_path, notices.append)
+    assert notices[1:] == ["9 others are no images, such as z0 float64[0] is no image: it has 1 axes, an image 2 to 4"]
 
 
 @pytest.mark.parametrize("place", ["y.jpg", "y.bmp", "y.webp", "Y.PNG"])

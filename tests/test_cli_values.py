@@ -81,3 +81,13 @@ def test_sizes_that_nobody_gave_are_suspected_when_a_run_fails(parsed):
     done = interp(narrow)
     assert done.returncode and "-d and --shape set them" in done.stderr and "too small" in done.stderr.splitlines()[-1]
     assert "--shape" not in interp(narrow, "-d", "n=2").stderr
+
+
+def test_rows_of_scores_that_are_not_there_are_told(parsed):
+    done = interp(parsed("m (float[2,3,4] x) => (float[2,3,4] y) { y = Neg(x) }"), "--topk", 2, "-n", 0, "-v")
+    assert "--topk: no output has rows of scores" in done.stderr and "runs" not in done.stdout
+
+
+def test_outputs_are_not_saved_as_what_is_no_array(parsed, tmp_path):
+    path = parsed("m (float[2] x) => (float[2] y) { y = Neg(x) }")
+    assert "outputs are saved as .npz, as .npy, or to a folder" in refused(2, path, "-o", "y.csv", cwd=tmp_path)

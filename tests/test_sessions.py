@@ -61,13 +61,19 @@ def test_the_tensors_of_a_model_are_listed_as_they_are_written():
 
 
 @pytest.mark.parametrize("text, name, told", [
-    (TWO, "B", "no tensor B; did you mean b?"), (TWO, "elsewhere", "no tensor elsewhere"),
+    (TWO, "B", "no tensor B; did you mean b?"), (TWO, "elsewhere", "no tensor elsewhere; it has a, b, c, y, z …"),
     (IF.replace("b = If", "[choice] b = If"), "q", "q is made inside a body of choice"),
 ])
 def test_tensors_that_there_are_not_are_refused(text, name, told):
     with pytest.raises(interp.UsageError, match=told.replace("?", r"\?")):
         session(text).run(None, {"x": floats(0, 2, 3), "c": np.array(True)} if text is not TWO else {"x": floats(0, 2, 3)},
                           tensors=[name])
+
+
+def test_a_model_is_counted_with_its_bodies():
+    assert session(IF).metadata["nodes"] == 6
+    text = IF.replace("q = Mul(a, x)", "k = Constant<value = float[3] {1, 2, 3}>() q = Mul(a, k)")
+    assert (session(text).metadata["parameters"], session(text).metadata["bytes"]) == (3, 12)
 
 
 def test_tensors_are_named_in_a_list():

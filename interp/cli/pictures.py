@@ -13,7 +13,9 @@ from interp.cli.show import described, number
 from interp.cli.specs import IMAGES
 from interp.errors import UsageError
 
+DARK = 16  # a larger number than this is in every image from 0 to 255 that shows something
 # Which numbers stand for black and white, and what lies beyond them in images of networks that were trained for these.
+TOLD = 5  # outputs that are no images and are told one by one
 RANGES = ((0, 1, 0.05), (-1, 1, 0.05), (0, 255, 0.25))
 
 
@@ -63,7 +65,7 @@ def save(outputs: dict[str, Any], place: Path, notice: Callable[[str], None]) ->
         written(picture.pixels, path)
         notice(f"{path}: {picture.name}, {picture.said}")
         saved.append({"output": picture.name, "path": str(path), "mapping": picture.said})
-    for text in others:
+    for text in others if len(others) <= TOLD else [f"{len(others)} others are no images, such as {others[0]}"]:
         notice(text)
     return saved
 
@@ -113,7 +115,8 @@ def as_bytes(values: np.ndarray) -> tuple[np.ndarray, str]:
     low, high = numbers.min(), numbers.max()
     for black, white, beyond in RANGES:
         room = beyond * (white - black)
-        if black - room <= low and high <= white + room and (white < 255 or low >= -beyond * high):
+        fits = black - room <= low and high <= white + room
+        if fits and (white < 255 or values.dtype.kind in "iu" or high >= DARK and low >= -beyond * high):
             pixels = np.rint((numbers - black) * (255 / (white - black)))
             clipped = int(((pixels < 0) | (pixels > 255)).sum())
             return pixels.clip(0, 255).astype(np.uint8), (f"{black} to {white} taken as black to white"

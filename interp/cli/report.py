@@ -49,7 +49,7 @@ def lines(run: Run) -> Iterator[list[Any]]:
         yield from values(run)
     if args.print != "none" or args.runs is not None:
         yield times(run)
-    if args.verbose:
+    if args.verbose and run.later:
         yield ["runs     ", "  ".join(show.duration(t) for t in run.later)]
     for verdict in run.verdicts:
         if verdict.ok:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import interp
-from interp.cli import checks, pictures, report, show
+from interp.cli import checks, pictures, report, show, specs
 from interp.cli.feeds import Feed, collect
 from interp.errors import UsageError
 
@@ -60,6 +60,8 @@ def main(args: argparse.Namespace) -> int:
     """Do what the arguments say; 1 where a check fails."""
     if args.save_image:
         pictures.ready(args.save_image)
+    if args.output and Path(args.output).suffix in specs.FILES and Path(args.output).suffix not in (".npz", ".npy"):
+        raise UsageError(f"-o {args.output}: outputs are saved as .npz, as .npy, or to a folder of .npy")
     load = partial(interp.load, args.model, threads=args.threads, precision=args.precision, trusted=tuple(args.trusted),
                    registry=layered(args.kernels) if args.kernels else interp.standard)
     since = time.perf_counter()
@@ -83,6 +85,8 @@ def main(args: argparse.Namespace) -> int:
         save(run.outputs, Path(args.output))
     if args.save_image:
         run.images = pictures.save(run.outputs, Path(args.save_image), run.tell)
+    if args.topk and not any(map(run.best, run.outputs.values())):
+        run.tell("--topk: no output has rows of scores, which have one axis longer than 1 beside the first")
     report.tell(run)
     return 0 if run.ok else 1
 
