@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import errors as errors
+    from .checking import check_model as check_model
     from .errors import InputError as InputError
     from .errors import InterpError as InterpError
     from .errors import ModelError as ModelError
@@ -26,6 +27,7 @@ _HOMES = {
     "load": "session", "Session": "session", "op": "registry", "Op": "registry", "Registry": "registry", "standard": "ops",
     "InterpError": "errors", "UsageError": "errors", "ModelError": "errors", "Unsupported": "errors", "InputError": "errors",
     "RunError": "errors", "Stream": "stream", "optimize_model": "rewriting", "extract_model": "rewriting", "Event": "observe",
+    "check_model": "checking",
 }
 __all__ = [*_HOMES, "errors", "directml"]
 __version__ = "0.1.0"

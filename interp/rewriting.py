@@ -9,6 +9,7 @@ from .cutting import extracted
 from .errors import UsageError
 from .graph import Graph
 from .loading import load
+from .opaque import tolerant
 from .ops import standard
 from .optimize.portable import LIMIT, PASSES, portable
 from .registry import Registry
@@ -39,6 +40,7 @@ def optimised(source: Any, *, registry: Registry = standard, trusted: Sequence[A
     known = [p.name for p in PASSES]
     if strange := [name for name in skip if name not in known]:
         raise UsageError(f"there is no pass {', '.join(strange)}; there are {', '.join(known)}")
+    registry = tolerant(source, registry)
     before = load(source, registry, trusted=trusted)
     if not before.overridable:
         return Optimised(before, portable(before, skip, limit), ())
@@ -57,7 +59,8 @@ def optimize_model(source: Any, *, registry: Registry = standard, trusted: Seque
 
     ``source`` is a path, the bytes of a file or a ModelProto. ``skip`` names passes to leave out (`interp optimize --list`).
     ``limit``: bytes that the results of one constant node may take, where that is more than it reads. Functions are inlined
-    and Constant nodes become initializers. Raises ModelError, Unsupported or UsageError.
+    and Constant nodes become initializers; operators that nobody knows stay as they are.
+    Raises ModelError, Unsupported or UsageError.
     """
     return model_of(optimised(source, registry=registry, trusted=trusted, skip=skip, limit=limit).after)
 
@@ -69,4 +72,4 @@ def extract_model(source: Any, inputs: Sequence[str] = (), outputs: Sequence[str
     ``inputs``: where it begins, by default at those of the model that ``outputs`` need; ``outputs``: by default the model's.
     Raises UsageError where outputs need more than the inputs, and says what.
     """
-    return model_of(extracted(load(source, registry, trusted=trusted), inputs, outputs))
+    return model_of(extracted(load(source, tolerant(source, registry), trusted=trusted), inputs, outputs))

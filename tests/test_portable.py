@@ -206,6 +206,22 @@ def test_an_operator_of_a_user_is_left_alone():
     assert [n.op_type for n in made.graph.node] == ["Identity", "Abs"]
 
 
+def test_operators_that_nobody_knows_stay_as_they_are():
+    proto = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["" : 21, "mine" : 3]>
+        g (float[n] x) => (float[n] y) <float[n] b> { a = Identity(x)
+        t, u = mine.Hat<k = 3, s = "a", f = [1.5, 2.0], g = z () => (float[n] r) { q = Neg(a)  r = Identity(q) }>(a)
+        b = Abs(u)  y = Identity(b) }""")
+    made = optimize_model(proto)
+    assert [(n.op_type, list(n.input), list(n.output)) for n in made.graph.node] == [
+        ("Hat", ["x"], ["t", "u"]), ("Abs", ["u"], ["y"])]
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in made.graph.node[0].attribute}
+    assert [n.op_type for n in attributes.pop("g").node] == ["Neg", "Identity"]
+    assert attributes == {"k": 3, "s": b"a", "f": [1.5, 2.0]}
+    assert {o.domain: o.version for o in made.opset_import} == {"": 21, "mine": 3}
+    part = interp.extract_model(proto, ["b"], ["y"])
+    assert [v.name for v in part.graph.input] == ["b"] and part.graph.input[0].type == proto.graph.value_info[0].type
+
+
 def test_a_constant_condition_leaves_its_branch():
     text = """g (float[4] x) => (float[4] y) <bool c = {1}> { b = Neg(x)
         y = If(c) <then_branch = t () => (float[4] p) { q = Abs(b)  p = Exp(q) },

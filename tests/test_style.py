@@ -34,7 +34,10 @@ ARROWS = {
     "parts": "branches errors plan graph infer call dims types kernels",
     "writing": "graph schema tensors types errors",
     "cutting": "graph infer dims types errors",
-    "rewriting": "cutting writing optimize loading graph registry ops errors",
+    "opaque": "loading functions infer registry schema dims errors",
+    "checking": "lints opaque loading functions infer session graph registry schema ops dims types errors",
+    "lints": "opaque writing functions infer graph schema tensors dims types errors",
+    "rewriting": "opaque cutting writing optimize loading graph registry ops errors",
     "feeding": "infer graph dims types errors",
     "filling": "feeding parts call graph types errors kernels",
     "source": "loading graph registry ops errors",
@@ -47,8 +50,9 @@ ARROWS = {
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
-    "cli": "session rewriting cutting writing feeding optimize loading functions schema registry ops types errors",
-    "__init__": "observe session rewriting writing registry ops errors types directml",
+    "cli": "session checking lints plugins opaque rewriting cutting writing feeding optimize loading functions schema registry "
+           "ops types errors",
+    "__init__": "observe session checking rewriting writing registry ops errors types directml",
     "__main__": "cli",
 }
 

@@ -22,6 +22,7 @@ A first word that is no command is a model: `interp model.onnx` is `interp run m
 """
 COMMANDS = {  # as help lists them; syntax/NAME.py says what each takes, NAME.py beside this file does it
     "run": "run a model: the command where none is named",
+    "check": "is a model valid, what is odd in it, can this package run it",
     "ops": "which operators there are, and what runs those of a model",
     "optimize": "write a model that gives the same and does less, in standard ONNX",
     "extract": "write the part of a model between some tensors",

@@ -13,6 +13,7 @@ from interp.cutting import extracted
 from interp.errors import UsageError
 from interp.feeding import shown
 from interp.loading import load
+from interp.opaque import tolerant
 from interp.writing import save, weight
 
 SCHEMA = 1
@@ -24,7 +25,7 @@ def main(args: argparse.Namespace) -> int:
         raise UsageError("say where the part begins (--inputs NAME…), where it ends (--outputs NAME…), or both")
     refuse_itself(args)
     registry = layered(args.kernels) if args.kernels else interp.standard
-    graph = load(args.model, registry, trusted=tuple(args.trusted))
+    graph = load(args.model, tolerant(args.model, registry), trusted=tuple(args.trusted))
     part = extracted(graph, args.inputs, args.outputs)
     save(part, args.output, external=True if args.external else None)
     ends = [(kind, v) for kind, values in (("input", part.inputs), ("output", part.outputs)) for v in values]
