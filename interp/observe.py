@@ -35,7 +35,8 @@ class Event:
     sequences as lists): views of the memory of the run, valid during the call, so copy what is kept. Inputs are read-only; what
     is written to outputs, later nodes read. ``started`` is as time.perf_counter tells, ``seconds`` those of the bound step.
     ``within`` names the nodes around, the outermost first; ``run`` is a number that the events of one run share.
-    ``attributes`` are the node's, with the defaults of its operator.
+    ``reads`` and ``makes`` name inputs and outputs by position, "" where one is absent; ``attributes`` are the node's, with the
+    defaults of its operator.
     """
 
     node: str
@@ -49,6 +50,8 @@ class Event:
     seconds: float
     within: tuple[str, ...]
     run: int
+    reads: tuple[str, ...]
+    makes: tuple[str, ...]
     attributes: dict[str, Any]
 
 
@@ -119,7 +122,8 @@ class Watch:
     def tell(self, node: Node, inputs: dict[str, Any], outputs: dict[str, Any], started: float, seconds: float) -> None:
         """Tell every observer of a node. Sessions that they run meanwhile are none of this watch's business."""
         event = Event(node.name, node.schema.name, node.schema.domain, self.places[-1].get(id(node), -1), node.sources,
-                      inputs, outputs, started, seconds, tuple(self.within), self.run, node.attributes)
+                      inputs, outputs, started, seconds, tuple(self.within), self.run, tuple(node.inputs), tuple(node.outputs),
+                      node.attributes)
         me = get_ident()
         del self.watches[me]
         try:

@@ -44,6 +44,7 @@ ARROWS = {
     "variants": "source feeding parts weights optimize graph errors",
     "awaiting": "",
     "stream": "feeding call graph types errors",
+    "costs": "",
     "observe": "arena plan graph kernels",
     "session": "observe source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry "
                "ops types errors kernels",
