@@ -21,7 +21,7 @@ from .ops import standard
 from .optimize import optimized
 from .registry import Op, Registry
 from .schema import schema
-from .session import nearest
+from .feeding import nearest
 
 Sizes = Mapping[str, int]
 
