@@ -13,6 +13,7 @@ from typing import Any
 
 from .dims import Fact
 from .errors import InterpError, Unsupported, UnsupportedOperator, UsageError
+from .feeding import nearest
 from .functions import domain_of, opsets_of
 from .graph import Graph, Node, Value
 from .infer import UNKNOWN, Scope, declared
@@ -21,7 +22,6 @@ from .ops import standard
 from .optimize import optimized
 from .registry import Op, Registry
 from .schema import schema
-from .feeding import nearest
 
 Sizes = Mapping[str, int]
 
