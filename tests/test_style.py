@@ -53,8 +53,8 @@ ARROWS = {
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
-    "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading functions schema registry "
-           "ops types errors",
+    "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading functions "
+           "schema registry ops types errors",
     "__init__": "observe session checking rewriting writing registry ops errors types directml drawing",
     "__main__": "cli",
 }
