@@ -27,12 +27,13 @@ FOREIGN = {
 
 
 def load(source: Any, registry: Registry, *, trusted: Sequence[str | os.PathLike] = (),
-         fed: frozenset[str] = frozenset()) -> Graph:
+         fed: frozenset[str] = frozenset(), plugins: bool = True) -> Graph:
     """The graph of a model, given as a path, as bytes or as a ModelProto.
 
     External data must lie in regular files inside the model's folder, or in one of the folders ``trusted``. Initializers that
-    are also inputs become ``overridable``, but those named in ``fed`` ordinary inputs. Model-local functions are inlined, and
-    so are operators that the registry lacks and the standard writes as functions.
+    are also inputs become ``overridable``, but those named in ``fed`` ordinary inputs. ``plugins``: whether plug-ins are asked
+    for operators that the registry lacks. Model-local functions are inlined, and so are operators that the registry lacks and
+    the standard writes as functions.
     """
     model, folder = parsed(source)
     if not model.HasField("graph"):
@@ -40,7 +41,7 @@ def load(source: Any, registry: Registry, *, trusted: Sequence[str | os.PathLike
     if not model.opset_import:
         raise ModelError(f"{_name(source)}: does not say which operator versions it uses (opset_import)")
     beside = Folder(folder, trusted)
-    reader = Reader(registry, local_functions(model), beside, newest_versions())
+    reader = Reader(registry, local_functions(model), beside, newest_versions(), plugins)
     graph = reader.graph(model.graph, Place(ChainMap(), opsets_of(model.opset_import)), frozenset(fed))
     reader.check_complete()
     graph.opsets, graph.files = opsets_of(model.opset_import), beside.files

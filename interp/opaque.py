@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from . import plugins
 from .dims import Fact
 from .errors import Unsupported
 from .functions import domain_of
@@ -23,7 +24,8 @@ def tolerant(source: Any, registry: Registry) -> Registry:
     attributes: dict[tuple[str, str], set[str]] = {}
     for node in nodes(model):
         key = domain_of(node), node.op_type
-        if key not in local and not versions(key[1], key[0]) and not registry.declared(*key):
+        known = key in local or versions(key[1], key[0]) or registry.declared(*key) or plugins.registry().declared(*key)
+        if not known:
             attributes.setdefault(key, set()).update(a.name for a in node.attribute)
     return Registry(registry).add(*(opaque(*key, names) for key, names in attributes.items())) if attributes else registry
 

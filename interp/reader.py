@@ -58,8 +58,8 @@ class Reader:
     """Makes graphs, and knows what the whole model shares: the names in use, where each is defined, what is missing."""
 
     def __init__(self, registry: Registry, functions: dict[tuple[str, str, str], Function], folder: Folder,
-                 newest: dict[str, int]):
-        self._registry = registry
+                 newest: dict[str, int], plugins: bool = False):
+        self._registry, self._plugins = registry, plugins
         self._functions = functions
         self._folder = folder
         self._newest = newest
@@ -232,21 +232,38 @@ class Reader:
         key = domain, op_type, place.opsets.get(domain)
         if key not in self._found:
             opset = self._opset(domain, name, place) if domain in self._newest else 1
-            self._found[key] = self._look_up(domain, op_type, opset, name)
+            try:
+                self._found[key] = self._look_up(self._registry, domain, op_type, opset, name)
+            except Unsupported as e:
+                if not self._plugins:
+                    raise
+                self._found[key] = self._plugged(domain, op_type, opset, name, e)
         return self._found[key]
 
-    def _look_up(self, domain: str, op_type: str, opset: int, name: str) -> tuple[Schema, Op | Function]:
+    def _plugged(self, domain: str, op_type: str, opset: int, name: str, lacking: Unsupported) -> tuple[Schema, Op | Function]:
+        """What a plug-in has for a node that nobody else serves."""
+        from . import plugins
+
+        try:
+            return self._look_up(plugins.registry(), domain, op_type, opset, name)
+        except Unsupported:
+            reason = plugins.installed().reason(domain, op_type)
+            if not reason:
+                raise lacking from None
+            raise type(lacking)(f"{lacking}; {reason}") from None
+
+    def _look_up(self, registry: Registry, domain: str, op_type: str, opset: int, name: str) -> tuple[Schema, Op | Function]:
         try:
             s = schema(op_type, opset, domain)
         except UnsupportedOperator:
-            declared = self._registry.declared(domain, op_type)
+            declared = registry.declared(domain, op_type)
             if declared is None:
                 raise
-            return declared, self._registry.find(declared)
+            return declared, registry.find(declared)
         if s.deprecated:
             raise ModelError(f"{name}: {op_type} is deprecated since version {s.since} of its domain, the model imports {opset}")
         try:
-            return s, self._registry.find(s)
+            return s, registry.find(s)
         except Unsupported:
             body = standard_function(domain, op_type, opset)
             if body is None:

@@ -38,14 +38,15 @@ MOST_THREADS = 1024
 
 def load(model: Model, *, threads: int | None = None, registry: Registry | None = None, optimize: int | bool = 2,
          precision: Literal["exact"] | None = None, trusted: Sequence[str | os.PathLike[str]] = (),
-         most_iterations: int = MOST_ITERATIONS, most_bytes: int | None = None) -> Session:
+         plugins: bool = True, most_iterations: int = MOST_ITERATIONS, most_bytes: int | None = None) -> Session:
     """Make a model ready to run.
 
     ``model`` is a path, the bytes of a file, or a ModelProto. ``threads``: how many work for one run (default: what the
     process may use, by affinity and cgroup). ``registry``: operators, by default the standard ones; a layer of your own is
     ``Registry(standard).add(...)``. ``optimize``: 0 (or False) runs the graph as written, 1 drops what is not needed, 2 also
     folds constants and fuses operators. ``precision="exact"`` keeps to kernels that sum directly. ``trusted``: folders,
-    beside the model's own, from which external data may come. ``most_iterations``: of one Loop, beyond which it is taken for
+    beside the model's own, from which external data may come. ``plugins``: whether operators that are not in the registry are
+    looked for in installed plug-ins (`interp.plugins`). ``most_iterations``: of one Loop, beyond which it is taken for
     endless and the run ends with a RunError; ``most_bytes``: that the values of one run may take (default: the memory that
     the machine has).
     A file of more than a few MiB is mapped: while the session lives, put another in its place rather than write to it.
@@ -61,7 +62,7 @@ def load(model: Model, *, threads: int | None = None, registry: Registry | None 
         raise UsageError(f"most_iterations={most_iterations!r}: give a whole number from 1 to 2**63 - 1")
     if most_bytes is not None and (type(most_bytes) is not int or most_bytes < 1):
         raise UsageError(f"most_bytes={most_bytes!r}: give a whole number from 1 on")
-    return Session(Source(model, registry or standard, trusted), threads=threads, optimize=int(optimize),
+    return Session(Source(model, registry or standard, trusted, plugins), threads=threads, optimize=int(optimize),
                    exact=precision == "exact", most_iterations=most_iterations, most_bytes=most_bytes)
 
 
@@ -118,13 +119,12 @@ class Session:
             raise InputError(f"feeds are given as {{name: array}}, not as {type(feeds).__name__}")
         if names is not None and not isinstance(names, list | tuple):
             names = several(names)
-        running, cancel = self._running, self._cancel
-        running.append(None)
-        cancel.enter()
+        self._running.append(None)
+        self._cancel.enter()
         try:
+            whole = (names is None or list(names) == self._output_names) and len(feeds) == len(self._names) and not tensors
             body = self._body
-            if (names is not None and list(names) != self._output_names or len(feeds) != len(self._names) or tensors
-                    or body is None):
+            if body is None or not whole:
                 body = self._variant(names, feeds, tensors)
             try:
                 arrays = [feeds[i] for i in body.inputs]
@@ -134,25 +134,26 @@ class Session:
                 arrays = check(body.graph.inputs, arrays)
             if out is not None:
                 return self._filled(body, arrays, out)
-            if self.observers:
-                return self._observed(body, arrays)
-            idle = body.idle(arrays)
-            if idle is None:  # shapes that are not known to be right: look closely
-                return body.run(check(body.graph.inputs, arrays))
-            planned, program = idle
-            try:
-                return program.run(arrays)
-            finally:
-                planned.shelf.put(program)
+            return self._observed(body, arrays) if self.observers else self._run(body, arrays)
         except KernelFailed as e:
             raise RunError(str(e)) from e.__cause__
         except MemoryError as e:
             raise RunError(f"memory ran out: {e}") from e
         finally:
-            cancel.leave()
-            running.pop()
+            self._cancel.leave()
+            self._running.pop()
             if self._body is None:
                 self._ended.set()
+
+    def _run(self, body: Body, arrays: list[Any]) -> list[Any]:
+        idle = body.idle(arrays)
+        if idle is None:  # shapes that are not known to be right: look closely
+            return body.run(check(body.graph.inputs, arrays))
+        whole, program = idle
+        try:
+            return program.run(arrays)
+        finally:
+            whole.shelf.put(program)
 
     def _filled(self, body: Body, arrays: list[Any], out: Mapping[str, Any]) -> list[Any]:
         """Run into arrays of the caller."""

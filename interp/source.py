@@ -19,8 +19,8 @@ Stamp = tuple[int, int]  # bytes, and nanoseconds since 1970 when the file was w
 class Source:
     """A model as a path, bytes or a ModelProto, and the operators and folders that it is read with."""
 
-    def __init__(self, model: Any, registry: Registry, trusted: Sequence[str | os.PathLike[str]] = ()):
-        self.model, self.registry = model, registry
+    def __init__(self, model: Any, registry: Registry, trusted: Sequence[str | os.PathLike[str]] = (), plugins: bool = True):
+        self.model, self.registry, self.plugins = model, registry, plugins
         self.trusted = [os.path.abspath(t) for t in trusted]
         self.stamps: dict[str, Stamp] = {}
 
@@ -32,7 +32,7 @@ class Source:
             if now[file] != before:
                 raise ModelError(f"{file}: changed since this session was loaded ({told(before)} then, {told(now[file])} now); "
                                  "load it again")
-        graph = load(self.model, self.registry, trusted=self.trusted, fed=fed)
+        graph = load(self.model, self.registry, trusted=self.trusted, fed=fed, plugins=self.plugins)
         if path and not self.stamps:
             self.model = path  # the working directory may change
             self.stamps = {path: now[path], **{p: stamp(p) for p in graph.files}}
@@ -40,7 +40,8 @@ class Source:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"model": self.model if isinstance(self.model, str) else serialized(self.model), "stamps": self.stamps,
-                "trusted": self.trusted, "registry": None if self.registry is standard else pickled(self.registry)}
+                "trusted": self.trusted, "plugins": self.plugins,
+                "registry": None if self.registry is standard else pickled(self.registry)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

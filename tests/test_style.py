@@ -22,7 +22,8 @@ ARROWS = {
     "registry": "schema types errors",
     "graph": "types dims schema registry",
     "gradient": "graph schema registry errors",
-    **dict.fromkeys(MODEL.split(), f"{MODEL} messages gradient graph schema registry types errors"),
+    "plugins": "registry",
+    **dict.fromkeys(MODEL.split(), f"{MODEL} plugins messages gradient graph schema registry types errors"),
     "infer": "graph dims registry types errors",
     "call": "infer graph dims types errors kernels",
     "optimize": "branches graph infer call registry ops schema dims types errors kernels",
@@ -34,7 +35,7 @@ ARROWS = {
     "parts": "branches errors plan graph infer call dims types kernels",
     "writing": "graph schema tensors types errors",
     "cutting": "graph infer dims types errors",
-    "opaque": "loading functions infer registry schema dims errors",
+    "opaque": "plugins loading functions infer registry schema dims errors",
     "checking": "lints opaque loading functions infer session graph registry schema ops dims types errors",
     "lints": "opaque writing functions infer graph schema tensors dims types errors",
     "rewriting": "opaque cutting writing optimize loading graph registry ops errors",
@@ -48,14 +49,12 @@ ARROWS = {
     "observe": "arena plan graph kernels",
     "session": "observe source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry "
                "ops types errors kernels",
-    "survey": "feeding loading functions infer optimize graph ops registry schema dims errors",
-    "drawing": "survey infer graph ops registry dims types errors",
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
-    "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading functions "
-           "schema registry ops types errors",
-    "__init__": "observe session checking rewriting writing registry ops errors types directml drawing",
+    "cli": "session checking lints plugins opaque rewriting cutting writing feeding optimize loading functions schema registry "
+           "ops types errors",
+    "__init__": "observe session checking rewriting writing registry ops errors types directml",
     "__main__": "cli",
 }
 

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 import interp
+from interp import plugins
 from interp.cli import show
 from interp.cli.arguments import visible
 from interp.cli.run import layered
@@ -61,7 +62,7 @@ class Row:
 
 def main(args: argparse.Namespace) -> int:
     """Print the table of all operators, or of those that a model has; 1 where --missing finds one."""
-    registry = layered(args.kernels) if args.kernels else interp.standard
+    registry = interp.Registry(layered(args.kernels) if args.kernels else interp.standard, plugins.registry())
     rows = list(of_model(args.model, registry) if args.model else every(registry))
     if args.missing:
         rows = [r for r in rows if not r.served or r.lacking or r.without]
