@@ -3,6 +3,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import drawing as drawing
     from . import errors as errors
     from .checking import check_model as check_model
     from .errors import InputError as InputError
@@ -29,12 +30,12 @@ _HOMES = {
     "RunError": "errors", "Stream": "stream", "optimize_model": "rewriting", "extract_model": "rewriting", "Event": "observe",
     "check_model": "checking",
 }
-__all__ = [*_HOMES, "errors", "directml"]
+__all__ = [*_HOMES, "errors", "directml", "drawing"]
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "directml", "types"):
+    if name in ("errors", "directml", "drawing", "types"):
         return import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no attribute {name}")

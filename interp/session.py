@@ -119,12 +119,13 @@ class Session:
             raise InputError(f"feeds are given as {{name: array}}, not as {type(feeds).__name__}")
         if names is not None and not isinstance(names, list | tuple):
             names = several(names)
-        self._running.append(None)
-        self._cancel.enter()
+        running, cancel = self._running, self._cancel
+        running.append(None)
+        cancel.enter()
         try:
-            whole = (names is None or list(names) == self._output_names) and len(feeds) == len(self._names) and not tensors
             body = self._body
-            if body is None or not whole:
+            if (names is not None and list(names) != self._output_names or len(feeds) != len(self._names) or tensors
+                    or body is None):
                 body = self._variant(names, feeds, tensors)
             try:
                 arrays = [feeds[i] for i in body.inputs]
@@ -134,26 +135,25 @@ class Session:
                 arrays = check(body.graph.inputs, arrays)
             if out is not None:
                 return self._filled(body, arrays, out)
-            return self._observed(body, arrays) if self.observers else self._run(body, arrays)
+            if self.observers:
+                return self._observed(body, arrays)
+            idle = body.idle(arrays)
+            if idle is None:  # shapes that are not known to be right: look closely
+                return body.run(check(body.graph.inputs, arrays))
+            planned, program = idle
+            try:
+                return program.run(arrays)
+            finally:
+                planned.shelf.put(program)
         except KernelFailed as e:
             raise RunError(str(e)) from e.__cause__
         except MemoryError as e:
             raise RunError(f"memory ran out: {e}") from e
         finally:
-            self._cancel.leave()
-            self._running.pop()
+            cancel.leave()
+            running.pop()
             if self._body is None:
                 self._ended.set()
-
-    def _run(self, body: Body, arrays: list[Any]) -> list[Any]:
-        idle = body.idle(arrays)
-        if idle is None:  # shapes that are not known to be right: look closely
-            return body.run(check(body.graph.inputs, arrays))
-        whole, program = idle
-        try:
-            return program.run(arrays)
-        finally:
-            whole.shelf.put(program)
 
     def _filled(self, body: Body, arrays: list[Any], out: Mapping[str, Any]) -> list[Any]:
         """Run into arrays of the caller."""

@@ -49,12 +49,14 @@ ARROWS = {
     "observe": "arena plan graph kernels",
     "session": "observe source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry "
                "ops types errors kernels",
+    "survey": "feeding loading functions infer optimize graph ops registry schema dims errors",
+    "drawing": "survey infer graph ops registry dims types errors",
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
-    "cli": "session checking lints plugins opaque rewriting cutting writing feeding optimize loading functions schema registry "
-           "ops types errors",
-    "__init__": "observe session checking rewriting writing registry ops errors types directml",
+    "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading functions "
+           "schema registry ops types errors",
+    "__init__": "observe session checking rewriting writing registry ops errors types directml drawing",
     "__main__": "cli",
 }
 

@@ -26,6 +26,7 @@ COMMANDS = {  # as help lists them; syntax/NAME.py says what each takes, NAME.py
     "ops": "which operators there are, and what runs those of a model",
     "optimize": "write a model that gives the same and does less, in standard ONNX",
     "extract": "write the part of a model between some tensors",
+    "draw": "a picture of a graph: text, DOT, SVG, or one HTML file",
     "plugins": "which plug-ins are installed, and what is in them",
 }
 

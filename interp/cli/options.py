@@ -83,6 +83,25 @@ def reporting(parser: Parser) -> None:
     group.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
 
 
+def looking(parser: Parser) -> None:
+    """How a model is read that is looked at and not run."""
+    group = parser.add_argument_group("reading")
+    group.add_argument("-d", "--dim", metavar="DIM=N", action="append", default=[], type=assigned(size),
+                       help="the size that a name stands for")
+    group.add_argument("--shape", metavar="NAME=1,3,224,224", action="append", default=[], type=assigned(sizes),
+                       help="the shape of an input")
+    group.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[],
+                       help="add the operators that a module holds")
+    group.add_argument("--trusted", metavar="DIR", action="append", default=[],
+                       help="a further folder that weights may be read from")
+
+
+def telling(parser: Parser) -> None:
+    """What commands say that take no part in a run."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="no notices")
+    parser.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
+
+
 def size(text: str) -> int:
     """A whole number, 0 or more."""
     if not text.isdecimal():
