@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .errors import UsageError as UsageError
     from .observe import Event as Event
     from .ops import standard as standard
+    from .profiling import Memory as Memory
+    from .profiling import Profile as Profile
+    from .profiling import Trace as Trace
+    from .profiling import profile as profile
     from .registry import Op as Op
     from .registry import Registry as Registry
     from .registry import op as op
@@ -28,7 +32,7 @@ _HOMES = {
     "load": "session", "Session": "session", "op": "registry", "Op": "registry", "Registry": "registry", "standard": "ops",
     "InterpError": "errors", "UsageError": "errors", "ModelError": "errors", "Unsupported": "errors", "InputError": "errors",
     "RunError": "errors", "Stream": "stream", "optimize_model": "rewriting", "extract_model": "rewriting", "Event": "observe",
-    "check_model": "checking",
+    "check_model": "checking", "profile": "profiling", "Profile": "profiling", "Trace": "profiling", "Memory": "profiling",
 }
 __all__ = [*_HOMES, "errors", "directml", "drawing"]
 __version__ = "0.1.0"

@@ -58,11 +58,23 @@ class Event:
 Observer = Callable[[Event], object]
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """That a run is over: its number, when it began, the seconds that it took with all that observers did meanwhile, and the
+    bytes that its programs hold for values between operators and for scratch."""
+
+    run: int
+    started: float
+    seconds: float
+    memory: int
+
+
 class Watch:
     """One observed run: it hears of every step, and tells the observers, on the thread that runs.
 
     An observer that does not read ``inputs`` may say so by an attribute ``reads_inputs = False``: where all do, what an
-    operator writes over is not copied before, and stands for its input afterwards.
+    operator writes over is not copied before, and stands for its input afterwards. One that has a method ``finished`` is given
+    an `Ended` after each run that succeeds.
     """
 
     def __init__(self, observers: Iterable[Observer], watches: dict[int, Any]):
@@ -72,6 +84,7 @@ class Watch:
         self.places: list[dict[int, int]] = []
         self.within: list[str] = []
         self.sized: set[int] = set()
+        self.memory: dict[int, int] = {}
 
     def follow(self, graph: Graph, run: Callable[[], list[Any]]) -> list[Any]:
         """What a run of a graph gives. What an observer raises goes through whatever runs between it and the caller."""
@@ -79,8 +92,14 @@ class Watch:
         me = get_ident()
         outer = self.watches.get(me)
         self.watches[me] = self
+        started = time.perf_counter()
         try:
-            return run()
+            made = run()
+            ended = Ended(self.run, started, time.perf_counter() - started, sum(self.memory.values()))
+            for observer in self.observers:
+                if hasattr(observer, "finished"):
+                    observer.finished(ended)
+            return made
         except Exception:
             if self.failed is not None:
                 raise self.failed from None
@@ -94,6 +113,7 @@ class Watch:
         """Run a program step by step."""
         if program.stage is None:
             program.stage = Stage(plan, program)
+        self.memory[id(plan)] = max(program.memory, self.memory.get(id(plan), 0))
         return program.run(feeds, outs, Steps(self, program.stage))
 
     def alone(self, node: Node, feeds: Sequence[Any], run: Callable[[], list[Any]]) -> list[Any]:

@@ -46,6 +46,7 @@ ARROWS = {
     "awaiting": "",
     "stream": "feeding call graph types errors",
     "costs": "",
+    "profiling": "costs observe types",
     "observe": "arena plan graph kernels",
     "session": "observe source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry "
                "ops types errors kernels",
@@ -55,8 +56,8 @@ ARROWS = {
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
     "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading functions "
-           "schema registry ops types errors",
-    "__init__": "observe session checking rewriting writing registry ops errors types directml drawing",
+           "schema registry ops types errors profiling",
+    "__init__": "observe session checking rewriting writing registry ops errors types directml drawing profiling",
     "__main__": "cli",
 }
 

@@ -76,6 +76,8 @@ def checking(parser: Parser) -> None:
 def reporting(parser: Parser) -> None:
     """What is said, and how."""
     group = parser.add_argument_group("reporting")
+    group.add_argument("-p", "--profile", action="store_true", help="also what nodes and operators take, as interp profile does")
+    group.add_argument("--trace", metavar="F.json", help="write observed runs as trace events, for Chrome and Perfetto")
     group.add_argument("--json", metavar="FILE", help="a JSON report on stdout, or with --json=FILE in a file")
     loud = group.add_mutually_exclusive_group()
     loud.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")

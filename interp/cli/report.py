@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interp.cli import show
+from interp.cli import profiles, show
 from interp.cli.checks import parts
 
 if TYPE_CHECKING:
@@ -45,24 +45,27 @@ def lines(run: Run) -> Iterator[list[Any]]:
     """Header, inputs, outputs, times, checks."""
     args = run.args
     if args.print != "none":
-        yield header(run)
+        yield header(run.session, run.args.model)
         yield from values(run)
     if args.print != "none" or args.runs is not None:
         yield times(run)
     if args.verbose and run.later:
         yield ["runs     ", "  ".join(show.duration(t) for t in run.later)]
+    if args.profile:
+        yield []
+        yield from profiles.lines(run.measured, None, run.session.threads)
     for verdict in run.verdicts:
         if verdict.ok:
             yield [("expect", "bold"), "   ", f"{verdict.name}: {verdict.text}"]
 
 
-def header(run: Run) -> list[Any]:
+def header(session: Any, path: str) -> list[Any]:
     """Which model this is, and how large."""
-    about = run.session.metadata
+    about = session.metadata
     opsets = ", ".join(f"{domain or 'opset'} {version}" for domain, version in about["opset"].items())
     size = show.scaled(about["parameters"], show.COUNTS, "")
     nodes = f"{about['nodes']} node{'s' * (about['nodes'] != 1)}"
-    return [(Path(run.args.model).name, "bold"), f"   {opsets}   {nodes}   {size} parameters "
+    return [(Path(path).name, "bold"), f"   {opsets}   {nodes}   {size} parameters "
             f"({show.scaled(about['bytes'], show.BYTES, 'bytes')})"]
 
 
@@ -110,6 +113,7 @@ def as_json(run: Run) -> dict[str, Any]:
         "expect": [{"output": v.name, "ok": v.ok, "text": v.text, "wrong": v.wrong, "largest": v.largest} for v in run.verdicts],
         "nan": {"checked": run.args.check_nan, "outputs": run.nans, "blame": run.blame},
         "images": run.images,
+        **({"profile": profiles.as_json(run.measured)} if run.args.profile else {}),
         "notices": run.notices,
         "seed": run.args.seed,
         "ok": run.ok,

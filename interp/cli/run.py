@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import interp
-from interp.cli import checks, pictures, report, show, specs
+from interp.cli import checks, pictures, profiles, report, show, specs
 from interp.cli.feeds import Feed, collect
 from interp.errors import UsageError
 
@@ -40,6 +40,7 @@ class Run:
     blame: str = ""
     notices: list[str] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)
+    measured: Any = None
 
     @property
     def ok(self) -> bool:
@@ -81,6 +82,8 @@ def main(args: argparse.Namespace) -> int:
     run.first = time.perf_counter() - since
     run.later = timed(lambda: session.run(names, feeds, tensors=tensors), run)
     check(run, feeds)
+    if args.profile or args.trace:
+        run.measured = profiles.measured(session, feeds, args)
     if args.output:
         save(run.outputs, Path(args.output))
     if args.save_image:

@@ -11,6 +11,7 @@ examples:
   interp run model.onnx -d batch=8 --range x=-1:1    eight at a time, random numbers between -1 and 1
   interp run model.onnx --data set_0 --expect set_0  the exit code is 1 where outputs differ
   interp run model.onnx -n 100 --warmup 10 -t 2      times on two threads
+  interp run model.onnx -p --trace t.json            where the time goes; a trace for chrome://tracing, ui.perfetto.dev
   interp run model.onnx --kernels my_operators.py    operators of your own
   interp run model.onnx --json                       everything, for a program to read
 
