@@ -24,7 +24,7 @@ from .plan import MOST_ITERATIONS, Settings
 from .registry import Registry
 from .source import Source
 from .variants import Variants, Wanted, counts
-from .weights import Packing
+from .weights import Packing, give_back
 
 if TYPE_CHECKING:
     import onnx
@@ -173,16 +173,31 @@ class Session:
         """
         from .awaiting import in_thread
 
+        mine: list[Session] = []
+
+        def run() -> list[Any]:
+            mine.append(self._lane())
+            return mine[0].run(names, feeds, tensors=tensors, out=out)
+
+        def stop() -> None:
+            for lane in mine:
+                lane.cancel()
+
         try:
-            lane = self._idle.pop()
-        except IndexError:  # each run that can be cancelled by itself has programs of its own
-            lane = copy(self)
-            self._lanes.append(lane)
-        lane.observers = self.observers
-        try:
-            return await in_thread(lambda: lane.run(names, feeds, tensors=tensors, out=out), lane.cancel)
+            return await in_thread(run, stop)
         finally:
-            self._idle.append(lane)
+            self._idle += mine
+
+    def _lane(self) -> Session:
+        """A copy for one run at a time, which can be cancelled by itself."""
+        with self._closing:
+            try:
+                lane = self._idle.pop()
+            except IndexError:
+                lane = copy(self)
+                self._lanes.append(lane)
+        lane.observers = self.observers
+        return lane
 
     def stream(self, state: Mapping[str, str], initial: Mapping[str, Any] | None = None, *,
                sizes: Mapping[str, int] | None = None) -> Stream:
@@ -219,6 +234,7 @@ class Session:
             for lane in self._lanes:
                 lane.close()
             self._lanes, self._idle = [], []
+        give_back()
 
     def __enter__(self) -> Session:
         return self
@@ -227,8 +243,8 @@ class Session:
         self.close()
 
     def __copy__(self) -> Session:
-        self._open()
         body: Any = self._body
+        self._open()
         made = Session.__new__(Session)
         made.__dict__.update(self.__dict__)
         made.observers = list(self.observers)

@@ -66,3 +66,13 @@ def let_go(array: Any) -> None:
         first, last = -(-start // mmap.PAGESIZE), (start + array.nbytes) // mmap.PAGESIZE
         if last > first:
             holder.madvise(mmap.MADV_DONTNEED, first * mmap.PAGESIZE, (last - first) * mmap.PAGESIZE)
+
+
+def give_back() -> None:
+    """Have the C library return memory that is free to the system, where it does so when asked only (glibc)."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):  # another C library, or none to be opened this way
+        return

@@ -464,6 +464,24 @@ def test_closing_lets_go_of_weights_programs_and_the_file(tmp_path):
     assert all(np.isfinite(y).all() for [y] in made)
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="this system does not tell what memory a process has")
+def test_closing_frees_the_memory_of_weights():
+    def resident():
+        with open("/proc/self/statm") as told:
+            return int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    nodes = "".join(f"v{k + 1} = MatMul(v{k}, w{k}) " for k in range(80))
+    proto = model(f"m (float[N,512] v0) => (float[N,512] v80) {{ {nodes} }}")
+    proto.graph.initializer.extend(onnx.numpy_helper.from_array(np.eye(512, dtype="f4"), f"w{k}") for k in range(80))
+    content = proto.SerializeToString()
+    del proto
+    before = resident()
+    s = interp.load(content)
+    s.run(None, {"v0": floats(0, 2, 512)})
+    assert resident() > before + 60e6
+    s.close()
+    assert resident() < before + 30e6
+
+
 def slow_session():
     """A session whose run waits, with what tells that it runs and what lets it go on."""
     runs, go_on = threading.Event(), threading.Event()
