@@ -1,18 +1,18 @@
 """One block for the values between operators, and what the programs for other sizes may take over of it."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .errors import RunError
 from .kernels.program import Program
+from .record import record
 
 LINE = 64  # bytes: every storage starts on a cache line
 
 
-@dataclass
+@record
 class Arena:
     """A block, and where in it so many bytes for each value lie."""
 

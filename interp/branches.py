@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from .dims import Fact
 from .graph import Graph, Node
 from .infer import Scope
+from .record import replace
 
 
 def chosen(graph: Graph, given: Sequence[Fact], tentative: bool = False) -> Graph:

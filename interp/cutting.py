@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,6 +11,7 @@ from .dims import Dim, Fact
 from .errors import UsageError
 from .graph import Graph, Node, Value
 from .infer import Scope, declared
+from .record import replace
 from .types import type_of
 
 Known = Mapping[str, Any]

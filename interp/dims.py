@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from .record import record
 from .types import DTYPE
 
 _FOLD: dict[str, Callable[..., int]] = {"//": lambda a, b: a // b, "min": min, "max": max, "%": lambda a, b: a % b,
@@ -282,7 +282,7 @@ def _text(terms: dict[tuple[_Atom, ...], int]) -> str:
     return parts[0] if len(parts) == 1 and "*" not in parts[0] else "(" + " + ".join(parts) + ")"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Fact:
     """What is known of a value: its ONNX type, its shape, and its data where constant or made of sizes.
 

@@ -2,15 +2,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from .errors import ModelError
+from .record import record
 from .values import text
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Function:
     """A function's signature, its nodes (NodeProto), and the opsets that rule them."""
 

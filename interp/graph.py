@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .record import field, record, replace
 from .registry import Op
 from .schema import Schema
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Value:
     """A declared input or output: its name, ONNX type, and shape with numbers, names (str) and None for unknown sizes."""
 
@@ -18,7 +18,7 @@ class Value:
     shape: tuple[int | str | None, ...] | None = None
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Node:
     """One call of an operator.
 
@@ -47,7 +47,7 @@ class Node:
         return {k: a for k, a in self.attributes.items() if isinstance(a, Graph)}
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Graph:
     """Nodes in an order in which they can run. A sub-graph's inputs end with the outer names that it reads.
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,14 @@ import numpy as np
 from .dims import Dim, Fact, Size, fresh, named, names
 from .errors import InterpError, ModelError
 from .graph import Graph, Node, Value
+from .record import field, record
 from .registry import check_types
 from .types import type_of
 
 UNKNOWN = "?"  # the type of a value of which not even that is known
 
 
-@dataclass
+@record
 class Scope:
     """A graph and what is known of its values. Bodies are scopes in the place of the attribute, so that rules can ask them."""
 

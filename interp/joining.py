@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -11,9 +10,10 @@ import numpy as np
 from .dims import Fact
 from .graph import Node
 from .kernels.step import Step, copied
+from .record import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Part:
     """A storage that is a piece of another: what a node joins as its input at a position."""
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import Any, NoReturn
@@ -19,6 +18,7 @@ from .joining import fill, parts_of, region
 from .kernels.program import Cancel, Cell
 from .kernels.step import Later, Step, copied
 from .kernels.strings import viewed
+from .record import field, record
 from .types import DTYPE
 from .weights import Packing
 
@@ -26,7 +26,7 @@ OBJECT = np.dtype(object)
 MOST_ITERATIONS = 2**31  # of one loop, beyond which it is taken for endless
 
 
-@dataclass
+@record
 class Settings:
     """What all programs of a session share."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .attributes import bind, constant, plain_value
@@ -15,6 +14,7 @@ from .errors import ModelError, Unsupported, UnsupportedOperator, UnsupportedVer
 from .functions import Function, domain_of, standard_function
 from .gradient import differentiated
 from .graph import Graph, Node, Value
+from .record import field, record, replace
 from .registry import Op, Registry
 from .schema import Parameter, Schema, schema
 from .sort import in_order
@@ -25,7 +25,7 @@ DEEPEST = 100
 MOST_INLINED = 1 << 18
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Place:
     """Where a node stands: the names it sees, the versions that rule it, and the functions it lies in.
 
@@ -46,7 +46,7 @@ class Place:
         return replace(self, depth=self.depth + 1, **changes)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Draft:
     """A graph being read, and what defines each of its values, in words."""
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from .errors import UnsupportedOperator, UnsupportedType, UnsupportedVersion
+from .record import fields, record, replace
 from .schema import Parameter, Schema, parameters_of, versions
 from .types import EVERY
 
 EXTRAS = frozenset(("out", "outputs", "constant"))
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Op:
     """A function for some versions of an operator.
 
@@ -52,7 +52,7 @@ class Op:
         for k, o in enumerate(declared_as(module, name)):
             if o.run is self.run and (o.domain, o.name, o.range) == (self.domain, self.name, self.range):
                 return _declared, (module, name, k)
-        return Op, tuple(getattr(self, f.name) for f in fields(self))
+        return Op, tuple(getattr(self, name) for name in fields(Op))
 
     def serves(self, version: int) -> bool:
         return self.since <= version and (self.through is None or version <= self.through)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .cutting import extracted
@@ -12,6 +11,7 @@ from .loading import load
 from .opaque import tolerant
 from .ops import standard
 from .optimize.portable import LIMIT, PASSES, portable
+from .record import record, replace
 from .registry import Registry
 from .writing import model_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CONSTANT_INPUTS = 4  # the version of the file format before which every initializer had to be an input
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Optimised:
     """A graph before and after, and the initializers that were inputs and no longer are."""
 

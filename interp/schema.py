@@ -2,15 +2,15 @@
 from __future__ import annotations
 
 import marshal
-from dataclasses import astuple, dataclass, field, fields
 from functools import cache
 from typing import Any
 
 from .errors import UnsupportedOperator
 from .frozen import of_onnx
+from .record import astuple, field, fields, record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Parameter:
     """A formal input or output: its type (a constraint's name, or a type), and how often it comes."""
 
@@ -21,7 +21,7 @@ class Parameter:
     homogeneous: bool = True
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Schema:
     """One version of one operator: its parameters, attribute defaults (None where there is none) and element types."""
 
@@ -30,14 +30,14 @@ class Schema:
     since: int
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
-    defaults: dict[str, Any] = field(hash=False)
+    defaults: dict[str, Any]
     required: frozenset[str]
-    types: dict[str, frozenset[str]] = field(hash=False)
+    types: dict[str, frozenset[str]]
     deprecated: bool = False
     least: int = 0  # how many inputs a node has at the least
     prose: str = ""  # a digest of what the standard says in words
     random: bool = False  # whether the standard calls it non-deterministic: such nodes are never folded
-    kinds: dict[str, str] = field(default_factory=dict, hash=False)  # attribute: INT, FLOATS, GRAPH …
+    kinds: dict[str, str] = field(default_factory=dict)  # attribute: INT, FLOATS, GRAPH …
 
     def __hash__(self) -> int:
         return hash((self.domain, self.name, self.since))
@@ -136,7 +136,7 @@ def thawed(kept: bytes) -> Schema:
 
 def written(given: Schema) -> bytes:
     """A schema as it is written down."""
-    values = [getattr(given, f.name) for f in fields(given) if f.name not in ("inputs", "outputs")]
+    values = [getattr(given, name) for name in fields(Schema) if name not in ("inputs", "outputs")]
     return marshal.dumps([*(tuple(map(astuple, formal)) for formal in (given.inputs, given.outputs)), *values])
 
 

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from threading import Event, Lock
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Union
@@ -21,6 +20,7 @@ from .ops import standard
 from .optimize import LEVELS
 from .parts import KEPT, Body
 from .plan import MOST_ITERATIONS, Settings
+from .record import replace
 from .registry import Registry
 from .source import Source
 from .variants import Variants, Wanted, counts

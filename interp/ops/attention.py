@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from ..dims import Fact, Size
 from ..kernels import attention as kernel
 from ..kernels.step import Later
+from ..record import record
 from ..registry import op
 from ..types import DTYPE, FLOATS
 from .shapes import Shape, shape_of, widest
@@ -61,7 +61,7 @@ def _agree(what: str, *sizes: Size) -> None:
 # Scaled dot products
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Settings:
     """The attributes of an attention, apart from where its heads are."""
 

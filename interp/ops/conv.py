@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..dims import Fact, Size, larger, size_of
 from ..kernels import conv, deform, transpose
+from ..record import record
 from ..registry import op
 from .shapes import shape_of
 from .window import AUTO_PADS, Window
@@ -63,7 +63,7 @@ def agree(name: str, found: Sequence[Size] | None, due: Sequence[Size]) -> None:
 
 # Transposed
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Spread:
     """Where the taps of a transposed convolution lie: one entry a spatial axis."""
 

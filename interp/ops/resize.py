@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from ..dims import Fact, Size, fresh, larger, smaller
 from ..kernels import resize as kernel
 from ..kernels.step import copied
+from ..record import record
 from ..registry import op
 from .layout import put_off
 from .shapes import axes_of, shape_of
@@ -107,7 +107,7 @@ def kept(policy: str, sizes: Sequence[Size], shape: Sequence[Size]) -> list[Size
 
 # Positions
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Filter:
     """How the places around a position count."""
 

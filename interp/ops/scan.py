@@ -1,20 +1,19 @@
 """Scan and SequenceMap: a body over the elements of tensors along an axis, or of sequences."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..dims import Fact
 from ..kernels import control
 from ..kernels.step import Later
+from ..record import record
 from ..registry import op
 from .control import delivered, duplicate, steady
 from .sequence import element_of
 from .shapes import axis_of, shape_of
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Ways:
     """How a scan goes over its inputs and builds its outputs; ``skip`` axes before all others are the batch's."""
 

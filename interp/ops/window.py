@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from ..dims import Fact, Size, larger, smaller
+from ..record import record
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
@@ -20,7 +20,7 @@ def out_size(size: Size, kernel: Size, stride: int, dilation: int, before: Size,
     return smaller(-(-room // stride), (size + before - 1) // stride) + 1
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Window:
     """A window over the spatial axes of (N, C, D1, …): one entry an axis; ``before`` and ``after`` are the declared padding."""
 

@@ -1,18 +1,18 @@
 """Activations as fused operators take them: a name, and two settings."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from ..graph import Node
+from ..record import record
 from .rewrite import Rewriter
 
 PLAIN = frozenset(("Relu", "Sigmoid", "Tanh", "HardSwish", "Mish"))
 SET = frozenset(("LeakyRelu", "HardSigmoid", "Swish", "Elu"))
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Activation:
     """The name that kernels know it by, and the operator's alpha and beta; of Clip the least and the greatest."""
 

@@ -1,18 +1,17 @@
 """Affine maps of channels by constants: batch normalization, sums and products; several in a row become one."""
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..graph import Node
+from ..record import record
 from .activation import activation_of
 from .rewrite import Rewriter, Rules, rule
 
 WIDE = ("tensor(float)", "tensor(double)")  # in narrower types every operator rounds, so that one for several differs
 
 
-@dataclass
+@record
 class Affine:
     """x * scale + shift, with a number each for all channels or for every one."""
 

@@ -1,9 +1,8 @@
 """Attention spelled out as two products around a softmax becomes one operator, with the transposes around it."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ..graph import Node
+from ..record import field, record
 from .rewrite import Rewriter, Rules, rule
 from .terms import product_of
 
@@ -11,7 +10,7 @@ TYPES = ("tensor(float)", "tensor(double)")
 SWAP, TURN = (0, 2, 1, 3), (0, 1, 3, 2)
 
 
-@dataclass
+@record
 class Found:
     """What leads to the softmax of scores."""
 

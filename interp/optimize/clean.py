@@ -1,8 +1,8 @@
 """Removes what no output needs: nodes, optional outputs, constants."""
-from dataclasses import replace
 from typing import Any
 
 from ..graph import Graph, Node
+from ..record import replace
 
 
 def clean(graph: Graph) -> Graph:

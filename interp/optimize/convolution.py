@@ -1,18 +1,18 @@
 """Convolutions take up what stands around them: padding, batch normalization and other affine maps, a sum, an activation."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..graph import Node
+from ..record import field, record
 from .activation import Activation, activation_of
 from .affine import WIDE, Affine, affine_of
 from .rewrite import Rewriter, Rules, rule
 
 
-@dataclass
+@record
 class Fused:
     """A convolution that grows by the nodes after it."""
 

@@ -1,6 +1,5 @@
 """Works out what depends on constants alone, once, when the model is loaded."""
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from ..call import call
 from ..errors import InterpError
 from ..graph import Graph, Node
+from ..record import replace
 
 MOST = 2**30  # bytes that folding may add to a model; beyond, nodes are left to the run
 

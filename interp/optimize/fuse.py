@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ..graph import Graph
 from ..infer import Scope, declared
+from ..record import replace
 from .rewrite import Rewriter
 
 Pass = Callable[[Rewriter], None]

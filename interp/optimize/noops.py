@@ -1,11 +1,10 @@
 """Takes out what changes nothing: copies, dropout after training, reshapes to the shape that is there, transposes in pairs."""
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..graph import Node
+from ..record import replace
 from .rewrite import Rewriter, Rules, rule
 
 VIEWS = ("Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze")

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from ..branches import chosen
 from ..graph import Graph, Node
 from ..infer import declared
+from ..record import record, replace
 from ..schema import schema
 from .affine import affine_of
 from .clean import clean
@@ -28,7 +28,7 @@ ROUNDS = 8  # after which passes that still find something are left
 COMPRESSED = ("DequantizeLinear",)  # what these make is larger than what they read, which engines want to see
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Portable:
     """A pass, and what it does in a sentence: over a whole graph, with the limit of what is worked out, or by rewriting."""
 

@@ -6,13 +6,12 @@ scale. Functions by table, and what only moves bytes, differ in nothing. Product
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 
 from ..call import call
 from ..graph import Node
 from ..ops.quantize import distances, nearest, quotient
+from ..record import record, replace
 from .rewrite import Rewriter, Rules, rule
 
 KINDS = {"tensor(uint8)": np.dtype(np.uint8), "tensor(int8)": np.dtype(np.int8)}
@@ -23,7 +22,7 @@ FUNCTIONS = {"Abs", "Celu", "Clip", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid", 
 CLAMPS = {"Relu", "Clip"}
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Bytes:
     """A value of bytes, the names of its scale and zero point, and those as numbers."""
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..errors import Unsupported
 from ..graph import Graph, Node
 from ..infer import Scope, output_facts
 from ..ops import standard
+from ..record import replace
 from ..registry import Op, Registry
 from ..schema import Schema, versions
 from ..types import type_of

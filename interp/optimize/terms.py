@@ -1,16 +1,15 @@
 """Products and sums as exporters spell them: numbers before or behind, factors in any order."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ..graph import Node
+from ..record import field, record
 from ..types import FLOATS
 from .rewrite import Rewriter
 
 CLOSE = {"tensor(double)": 1e-6, "tensor(float)": 1e-6, "tensor(float16)": 1e-3, "tensor(bfloat16)": 1e-2}
 
 
-@dataclass
+@record
 class Product:
     """A number times some values, and the nodes that multiply them."""
 

@@ -1,11 +1,10 @@
 """Transposed convolutions take up the affine maps of channels after them."""
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..graph import Node
+from ..record import replace
 from .affine import WIDE, affine_of
 from .rewrite import Rewriter, Rules, rule
 

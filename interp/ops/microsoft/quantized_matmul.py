@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ...errors import UnsupportedOperator
 from ...kernels import gemm, integer, nibbles
 from ...kernels import quantize as kernel
 from ...kernels.step import Later
+from ...record import record
 from ...registry import op
 from ...types import BYTES, tensors, type_of
 from ..integer import columnwise, in_line, one_number, product
@@ -128,7 +128,7 @@ def q_gemm(A: np.ndarray, a_scale: np.ndarray, a_zero_point: np.ndarray, B: np.n
     return later(multiplied, out, A, a_scale, a_zero_point, B, b_scale, b_zero_point, C, y_scale, y_zero_point)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Turned:
     """How to pack a constant second factor, transposed or not."""
 
@@ -181,7 +181,7 @@ class _Kept:
         self.array = array
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Layout:
     """How weights of a few bits lie: N rows of K, in blocks along the rows."""
 
@@ -218,7 +218,7 @@ class _Layout:
         return nibbles.Packed(codes, scales.reshape(self.N, -1).astype(np.float32), self.zeros(zero_points), self.block_size)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Weights:
     """How to pack constant weights, once."""
 

@@ -2,19 +2,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...kernels.trees import Forest
+from ...record import record, replace
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF")
 LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, LEAF = range(8)
 MOST = 2**31 - 2
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Nodes:
     """Nodes of all trees: where ``feature`` compares with ``limit`` by ``mode``, a row goes to ``true``, else to ``false``.
 
@@ -36,7 +36,7 @@ class Nodes:
         return Nodes(**{k: np.concatenate([getattr(self, k), np.asarray(v, getattr(self, k).dtype)]) for k, v in more.items()})
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Ensemble:
     """Trees, and the votes at their leaves: ``weight`` for ``target`` from the node at ``voter``."""
 
