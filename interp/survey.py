@@ -1,27 +1,25 @@
 """What a model is, without running it: its graph, and the types and shapes of its values as far as they follow.
 
-What looks at models must not stop at those that cannot run: operators that nobody has get stand-ins, and where inference
+What looks at models must not stop at those that cannot run: operators that nobody has are opaque, and where inference
 finds a contradiction it goes on with what is unknown.
 """
 from __future__ import annotations
 
-import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .dims import Fact
-from .errors import InterpError, Unsupported, UnsupportedOperator, UsageError
+from .errors import InterpError, UsageError
 from .feeding import nearest
-from .functions import domain_of, opsets_of
 from .graph import Graph, Node, Value
 from .infer import UNKNOWN, Scope, declared
 from .loading import load, parsed
+from .opaque import ANYTHING, tolerant
 from .ops import standard
 from .optimize import optimized
-from .registry import Op, Registry
-from .schema import schema
+from .registry import Registry
 
 Sizes = Mapping[str, int]
 
@@ -50,22 +48,12 @@ def survey(source: Any, *, sizes: Sizes | None = None, shapes: Mapping[str, tupl
     have, ModelError for what is no model.
     """
     model, _ = parsed(source)
-    absent = missing(model, registry)
-    known = registry if optimize or not absent else standing_in(absent, registry)
-    graph = load(source, known, trusted=tuple(trusted))
+    graph = load(source, registry if optimize else tolerant(source, registry), trusted=tuple(trusted))
     graph.inputs = sized(graph.inputs, sizes or {}, shapes or {})
     found = Survey(model, optimized(graph, optimize), Scope(graph))
-    found.missing.update({name_of(*key): len(nodes) for key, nodes in absent.items()})
+    found.missing.update(name_of(n.schema.domain, n.schema.name) for n in found.graph.walk() if is_missing(n))
     found.scope = inferred(found.graph, found.problems)
     return found
-
-
-def walk(nodes: Iterable[Any]) -> Iterator[Any]:
-    """Nodes of a message, and those of their sub-graphs."""
-    todo = list(nodes)
-    while todo:
-        yield (node := todo.pop())
-        todo += [n for a in node.attribute for graph in ([a.g] if a.HasField("g") else a.graphs) for n in graph.node]
 
 
 def name_of(domain: str, name: str) -> str:
@@ -73,52 +61,9 @@ def name_of(domain: str, name: str) -> str:
     return f"{domain}:{name}" if domain else name
 
 
-def missing(model: Any, registry: Registry) -> dict[tuple[str, str], list[Any]]:
-    """The nodes of each operator that neither the standard, the model nor the registry has, by domain and name."""
-    local = {(domain_of(f), f.name) for f in model.functions}
-    found: dict[tuple[str, str], list[Any]] = {}
-    there: dict[tuple[str, str, int], bool] = {}
-    for nodes, imports in [(model.graph.node, model.opset_import), *((f.node, f.opset_import) for f in model.functions)]:
-        opsets = opsets_of(imports)
-        for node in walk(nodes):
-            domain = domain_of(node)
-            key = domain, node.op_type, opsets.get(domain, 1)
-            if key not in there:
-                there[key] = (domain, node.op_type) in local or has(registry, *key)
-            if not there[key]:
-                found.setdefault((domain, node.op_type), []).append(node)
-    return found
-
-
-def has(registry: Registry, domain: str, name: str, opset: int) -> bool:
-    """Whether something runs an operator, if only its body in the standard."""
-    if registry.declared(domain, name) is not None:
-        return True
-    try:
-        schema(name, opset, domain)
-    except UnsupportedOperator:
-        return False
-    return True
-
-
-def standing_in(absent: dict[tuple[str, str], list[Any]], registry: Registry) -> Registry:
-    """The registry under operators that take whatever the nodes give, run nothing and know no shapes."""
-    layer = Registry(registry)
-    for (domain, name), nodes in absent.items():
-        attributes = dict.fromkeys(a.name for n in nodes for a in n.attribute)
-
-        def stand_in(*inputs: Any, **attributes: Any) -> Any:
-            raise Unsupported("nothing runs this operator")
-
-        words = [inspect.Parameter(a, inspect.Parameter.KEYWORD_ONLY, default=None) for a in attributes if a.isidentifier()]
-        stand_in.__signature__ = inspect.Signature(words)  # type: ignore[attr-defined]
-        layer.add(Op(name, 1, None, stand_in, None, domain, signature="**inputs: T -> **outputs: U"))
-    return layer
-
-
-def stands_in(node: Node) -> bool:
-    """Whether nobody has a node's operator."""
-    return node.op.run.__module__ == __name__
+def is_missing(node: Node) -> bool:
+    """Whether nothing runs a node's operator."""
+    return node.op.signature == ANYTHING
 
 
 def sized(inputs: Iterable[Value], sizes: Sizes, shapes: Mapping[str, tuple[int, ...]]) -> list[Value]:

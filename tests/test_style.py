@@ -51,13 +51,15 @@ ARROWS = {
     "observe": "arena plan graph kernels",
     "session": "observe source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry "
                "ops types errors kernels",
-    "survey": "feeding loading functions infer optimize graph ops registry schema dims errors",
+    "footprint": "parts plan arena weights infer graph dims errors kernels",
+    "inventory": "footprint survey costs functions infer graph dims errors types optimize ops registry",
+    "survey": "feeding opaque loading infer optimize graph ops registry dims errors",
     "drawing": "survey infer graph ops registry dims types errors",
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
-    "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading functions "
-           "schema registry ops types errors profiling",
+    "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading "
+           "functions schema registry ops types errors profiling inventory",
     "__init__": "observe session checking rewriting writing registry ops errors types directml drawing profiling",
     "__main__": "cli",
 }

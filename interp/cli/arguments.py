@@ -22,6 +22,7 @@ A first word that is no command is a model: `interp model.onnx` is `interp run m
 """
 COMMANDS = {  # as help lists them; syntax/NAME.py says what each takes, NAME.py beside this file does it
     "run": "run a model: the command where none is named",
+    "info": "what is in a model: inputs, outputs, operators, parameters, MACs, memory",
     "check": "is a model valid, what is odd in it, can this package run it",
     "ops": "which operators there are, and what runs those of a model",
     "profile": "where the time of a run goes: nodes, operators, memory, a trace",

@@ -10,7 +10,7 @@ import numpy as np
 from ..dims import Dim, Fact
 from ..graph import Graph, Node, Value
 from ..infer import Scope
-from ..survey import Survey, name_of, stands_in
+from ..survey import Survey, is_missing, name_of
 from ..types import OF_CODE
 from .families import family_of
 
@@ -134,7 +134,7 @@ def box_of(node: Node, scope: Scope) -> Box:
              if v is not None and k not in node.bodies and v != schema.defaults.get(k)]
     given.sort(key=lambda kv: FIRST.index(kv[0]) if kv[0] in FIRST else len(FIRST))
     inner = [(k, drawn(s.graph, s)) for k, s in scope.bodies.get(id(node), {}).items() if s.facts]
-    version = "nothing runs it" if stands_in(node) else str(schema)
+    version = "nothing runs it" if is_missing(node) else str(schema)
     return Box("node", name_of(schema.domain, schema.name), node.name, family_of(node.op), inputs, outputs,
                [(k, told(k, v)) for k, v in given], ", ".join(brief(k, v) for k, v in given if not plain(k, v)), version,
                tuple(getattr(node, "sources", ())), inner)
