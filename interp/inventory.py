@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from .errors import InterpError
 from .footprint import Footprint, footprint
 from .graph import Graph, Node, Value
 from .infer import Scope
+from .record import replace
 from .survey import Survey, inferred, name_of, survey
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from .dims import Fact
@@ -19,6 +19,7 @@ from .loading import load, parsed
 from .opaque import ANYTHING, tolerant
 from .ops import standard
 from .optimize import optimized
+from .record import replace
 from .registry import Registry
 
 Sizes = Mapping[str, int]

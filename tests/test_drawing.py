@@ -215,7 +215,7 @@ def profile(*nodes):
 
 def test_times_reach_nodes_by_name_and_by_what_they_were_made_of():
     scene = scene_of(survey(diamond()))
-    heat = heated(scene, profile(("left", [], 3.0), ("fused", ["right", "more"], 2.0), ("left", [], 1.0)))
+    heat = heated(scene, profile(("left", ["left"], 3.0), ("right", ["right", "more"], 2.0), ("left", [], 1.0)))
     assert {b.name: b.seconds for b in scene.boxes if b.kind == "node"} == {"left": 4, "right": 2, "more": 2, "join": None}
     assert (heat.most, heat.total) == (4, 6)
 

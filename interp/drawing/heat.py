@@ -67,7 +67,7 @@ def heated(scene: Scene, profile: Any) -> Heat:
     for entry in profile["nodes"]:
         seconds, name, sources = read(entry)
         total += seconds
-        for box in [b for n in ([name] if name in boxes else sources) for b in boxes.get(n, ())]:
+        for box in [b for n in dict.fromkeys((name, *sources)) for b in boxes.get(n, ())]:
             box.seconds = (box.seconds or 0.0) + seconds
             met += 1
     if not met:

@@ -137,7 +137,7 @@ def box_of(node: Node, scope: Scope) -> Box:
     version = "nothing runs it" if is_missing(node) else str(schema)
     return Box("node", name_of(schema.domain, schema.name), node.name, family_of(node.op), inputs, outputs,
                [(k, told(k, v)) for k, v in given], ", ".join(brief(k, v) for k, v in given if not plain(k, v)), version,
-               tuple(getattr(node, "sources", ())), inner)
+               () if node.sources == (node.name,) else node.sources, inner)
 
 
 def port(role: str, value: str, facts: dict[str, Fact], graph: Graph | None = None) -> Port:
