@@ -15,7 +15,6 @@ ARROWS = {
     "record": "",
     "errors": "",
     "types": "",
-    "compat": "session source loading rewriting writing observe graph ops types errors",
     "dims": "types",
     "frozen": "",
     "freeze": "frozen messages schema registry ops",

@@ -1,2 +1,0 @@
-"""onnxruntime.capi._pybind_state: other names for the same things."""
-from .onnxruntime_pybind11_state import *  # noqa: F403
