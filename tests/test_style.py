@@ -15,6 +15,7 @@ ARROWS = {
     "record": "",
     "errors": "",
     "types": "",
+    "compat": "session source loading rewriting writing observe graph ops types errors",
     "dims": "types",
     "frozen": "",
     "freeze": "frozen messages schema registry ops",

@@ -10,10 +10,19 @@ from ..registry import op
 from ..types import DTYPE, FLOATS, OF_CODE
 from .shapes import shape_of
 
+UNSEEDED: list[np.random.Generator] = []  # what operators without a seed draw from, where that was said
+
 
 def generator(seed: float | None) -> np.random.Generator:
     """A source of random numbers; any float is a seed of its own."""
+    if seed is None and UNSEEDED:
+        return UNSEEDED[0]
     return np.random.default_rng(None if seed is None else int(np.float32(seed).view(np.uint32)))
+
+
+def reseed(seed: int | None) -> None:
+    """Let operators that have no seed of their own share a source with this one; None: new numbers in every run, again."""
+    UNSEEDED[:] = [] if seed is None else [np.random.default_rng(abs(seed))]
 
 
 def kind_of(x: Any, dtype: int | None) -> str:
