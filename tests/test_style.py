@@ -52,6 +52,7 @@ ARROWS = {
     "observe": "arena plan graph kernels",
     "session": "observe source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry "
                "ops types errors kernels",
+    "environment": "plugins frozen kernels",
     "footprint": "parts plan arena weights infer graph dims errors kernels",
     "inventory": "footprint survey costs functions infer graph dims errors types optimize ops registry",
     "survey": "feeding opaque loading infer optimize graph ops registry dims errors",
@@ -60,7 +61,7 @@ ARROWS = {
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
     "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading "
-           "functions schema registry ops types errors profiling inventory",
+           "functions schema registry ops types errors profiling inventory environment",
     "__init__": "observe session checking rewriting writing registry ops errors types directml drawing profiling",
     "__main__": "cli",
 }

@@ -30,6 +30,8 @@ COMMANDS = {  # as help lists them; syntax/NAME.py says what each takes, NAME.py
     "extract": "write the part of a model between some tensors",
     "draw": "a picture of a graph: text, DOT, SVG, or one HTML file",
     "plugins": "which plug-ins are installed, and what is in them",
+    "env": "versions, processor, threads, memory, settings: for reports of bugs",
+    "completion": "a script that completes commands and options in a shell",
 }
 
 

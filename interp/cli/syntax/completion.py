@@ -1,0 +1,16 @@
+"""interp completion."""
+from interp.cli.arguments import Parser
+
+EXAMPLES = """\
+examples:
+  eval "$(interp completion bash)"                                  now; in ~/.bashrc for good
+  interp completion zsh > "${fpath[1]}/_interp"                     for good, in a folder that zsh looks into
+  interp completion fish > ~/.config/fish/completions/interp.fish
+
+"""
+
+
+def arguments(parser: Parser) -> None:
+    """All that `completion` takes."""
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="whose script to print")
+    parser.add_argument("--traceback", action="store_true", help="where an error comes from")
