@@ -17,7 +17,8 @@ imported on first use.
 Arrays are NumPy's, with ml_dtypes' for bfloat16 and the narrow types; times are in seconds, sizes in bytes, shapes are tuples
 of numbers, names and None for what is unknown. Whatever goes wrong is an [InterpError](#interperrors).
 """
-MODULES = ["errors", "directml", "backend"]
+MODULES: dict[str, tuple[str, ...] | None] = {  # what of them to tell, all where it is None
+    "errors": None, "directml": None, "plugins": ("Plugin", "installed"), "backend": None, "compat.onnxruntime": ()}
 
 
 def members(holder: Any, home: str) -> Iterator[tuple[str, Any]]:
@@ -83,7 +84,7 @@ def entry(path: str, value: Any, depth: int) -> Iterator[str]:
             over = ", ".join(b.__name__ for b in value.__bases__)
             yield f"An exception over {over}{f'; exit code {code}' if code is not None else ''}.\n"
         elif "__init__" in vars(value) and inspect.isfunction(value.__init__):
-            yield f"```text\n{path}{signature(value)}\n```\n"
+            yield f"```text\n{path}{signature(value).removesuffix(' -> None')}\n```\n"
         yield prose(value) + "\n"
         for name, member in members(value, value.__module__):
             yield from entry(f"{path}.{name}", member, depth + 1)
@@ -102,11 +103,12 @@ def page() -> str:
         value = getattr(interp, name)
         if not isinstance(value, ModuleType) and getattr(value, "__module__", "") != "interp.errors":
             parts += entry(f"interp.{name}", value, 3)
-    for name in MODULES:
+    for name, chosen in MODULES.items():
         module = import_module(f"interp.{name}")
         parts += [f"## interp.{name}\n", prose(module) + "\n"]
         for inner, value in members(module, module.__name__):
-            parts += entry(f"interp.{name}.{inner}", value, 3)
+            if chosen is None or inner in chosen:
+                parts += entry(f"interp.{name}.{inner}", value, 3)
     return "\n".join(parts)
 
 
