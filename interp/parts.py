@@ -296,7 +296,7 @@ class Body:
 
     def program(self, feeds: list[Any]) -> Program | None:
         """A compiled program for feeds like these; None where a run needs the interpreter or the data."""
-        return self.model(feeds).program(feeds)
+        return None if self.settings.open_bodies else self.model(feeds).program(feeds)
 
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
         """The outputs for feeds, in the graph's order; written into ``outs`` where given."""

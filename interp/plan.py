@@ -36,6 +36,7 @@ class Settings:
     most_iterations: int = MOST_ITERATIONS
     most_bytes: int = 2**63 - 1  # that the values of one run may take
     watches: dict[int, Any] = field(default_factory=dict)  # of the runs that are observed, by thread
+    open_bodies: bool = False  # whether bodies run from Python, so that observers are told of what is in them
 
 
 class Plan:
@@ -47,8 +48,7 @@ class Plan:
 
     def __init__(self, scope: Scope, bodies: dict[int, dict[str, Any]], settings: Settings):
         self.graph, self.facts, self.settings = scope.graph, scope.facts, settings
-        self.inputs = [v.name for v in self.graph.inputs]
-        self.outputs = [v.name for v in self.graph.outputs]
+        self.inputs, self.outputs = [v.name for v in self.graph.inputs], [v.name for v in self.graph.outputs]
         self.sized = {n for n, f in self.facts.items()
                       if f.value is not None and n not in self.graph.constants and is_array(f)}
         self.nodes = self._live()

@@ -215,6 +215,10 @@ class Session:
         """What the nodes of the model as it is written give, with the types and shapes that it declares for them."""
         return self._open().tensors
 
+    def open_bodies(self) -> None:
+        """Let bodies run from Python from now on, so that observers are told of every node in them. To be said before any run."""
+        self._settings.open_bodies = True
+
     def cancel(self) -> None:
         """Stop the runs that are under way, after the operator that each is at: they raise RunError."""
         self._cancel()

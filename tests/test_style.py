@@ -49,6 +49,7 @@ ARROWS = {
     "stream": "feeding call graph types errors",
     "costs": "",
     "profiling": "costs observe types",
+    "nonfinite": "cutting writing observe record graph errors",
     "observe": "arena plan graph kernels",
     "session": "observe source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry "
                "ops types errors kernels",
@@ -61,7 +62,7 @@ ARROWS = {
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
     "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading "
-           "functions schema registry ops types errors profiling inventory environment",
+           "functions schema registry ops types errors profiling inventory environment nonfinite source observe",
     "__init__": "observe session checking rewriting writing registry ops errors types directml drawing profiling",
     "__main__": "cli",
 }

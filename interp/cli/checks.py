@@ -108,18 +108,21 @@ def file_name(key: str) -> str:
     return key.translate(dict.fromkeys(map(ord, "/\\:\0"), "_"))
 
 
-def has_nan(value: Any) -> bool:
-    return any(array.dtype.kind not in "biuOUS" and bool(np.isnan(array).any()) for _, array in parts("", value))
+def has_nan(value: Any, infinite: bool = False) -> bool:
+    """Whether there is NaN in a value, or if ``infinite`` infinity."""
+    numbers = [array for _, array in parts("", value) if array.dtype.kind not in "biuOUS" and "int" not in array.dtype.name]
+    return any(not np.isfinite(a).all() if infinite else bool(np.isnan(a).any()) for a in numbers)
 
 
 class NanWatch:
-    """An observer that remembers the first node which gives NaN."""
+    """An observer that remembers the first node which gives NaN, or if ``infinite`` infinity."""
 
-    def __init__(self) -> None:
+    def __init__(self, infinite: bool = False) -> None:
         self.first: str | None = None
+        self.infinite = infinite
 
     def __call__(self, event: interp.Event) -> None:
         if self.first is None:
-            spoilt = [name for name, value in event.outputs.items() if has_nan(value)]
+            spoilt = [name for name, value in event.outputs.items() if has_nan(value, self.infinite)]
             if spoilt:
                 self.first = f"{event.node} ({event.op_type}) gives the first, in {spoilt[0]}"

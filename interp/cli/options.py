@@ -71,6 +71,7 @@ def checking(parser: Parser) -> None:
     group.add_argument("--atol", type=float, default=1e-7, metavar="A", help="allowed difference on top of that (1e-7)")
     group.add_argument("--check-nan", action="store_true",
                        help="fail where an output holds NaN, and name the node it comes from")
+    group.add_argument("--check-finite", action="store_true", help="the same for infinity, too")
 
 
 def reporting(parser: Parser) -> None:

@@ -38,7 +38,8 @@ def failures(run: Run) -> Iterator[str]:
         if not verdict.ok:
             yield f"{verdict.name}: {verdict.text}"
     if run.nans:
-        yield f"NaN in {', '.join(run.nans)}{'; ' if run.blame else ''}{run.blame}"
+        what = "NaN or infinity" if run.args.check_finite else "NaN"
+        yield f"{what} in {', '.join(run.nans)}{'; ' if run.blame else ''}{run.blame}"
 
 
 def lines(run: Run) -> Iterator[list[Any]]:

@@ -165,14 +165,15 @@ def check(run: Run, feeds: dict[str, Any]) -> None:
     if args.expect:
         run.verdicts = [checks.compare(*found, args.rtol, args.atol)
                         for found in checks.expectations(args.expect, run.session.outputs, run.outputs)]
-    if args.check_nan:
-        run.nans = [name for name, value in run.outputs.items() if checks.has_nan(value)]
+    if args.check_nan or args.check_finite:
+        run.nans = [name for name, value in run.outputs.items() if checks.has_nan(value, args.check_finite)]
     if run.nans:
-        watch = checks.NanWatch()
+        watch = checks.NanWatch(args.check_finite)
         for level in dict.fromkeys((min(args.optimize, 1), args.optimize)):  # fused, nodes have lost their names
             if watch.first is None:
                 observed(run.opened(optimize=level), watch, feeds)
-        fed = [f"the input {f.name} holds NaN" for f in run.feeds if checks.has_nan(f.value)]
+        what = "NaN or infinity" if args.check_finite else "NaN"
+        fed = [f"the input {f.name} holds {what}" for f in run.feeds if checks.has_nan(f.value, args.check_finite)]
         run.blame = "; ".join([*fed, *([watch.first] if watch.first else [])])
 
 

@@ -191,6 +191,15 @@ def _strings(array: np.ndarray) -> np.ndarray:
     return array.astype(object) if array.dtype.kind in "US" else array
 
 
+def _narrowed(array: np.ndarray, value: Any) -> np.ndarray:
+    """An array as the type that a value declares, where that is one that NumPy files cannot hold and no number changes by it."""
+    dtype = DTYPE.get(value.type or "") if value is not None else None
+    if dtype is None or dtype.type.__module__ == "numpy" or array.dtype not in (np.float32, np.int8):
+        return array
+    made = array.astype(dtype)
+    return made if np.array_equal(made.astype(array.dtype), array, equal_nan=array.dtype == np.float32) else array
+
+
 def _protobuf(path: Path, kind: str) -> Any:
     """A TensorProto, a SequenceProto or an OptionalProto, as the type says."""
     import onnx
@@ -288,7 +297,7 @@ def stored(place: str, kind: str, values: Sequence[Any]) -> dict[str, tuple[Any,
     path = Path(place)
     by_name = {v.name: v for v in values}
     if path.is_file() and path.suffix == ".npz":
-        return {name: (array, f"{place}:{name}") for name, array in _archive(path).items()}
+        return {name: (_narrowed(array, by_name.get(name)), f"{place}:{name}") for name, array in _archive(path).items()}
     if path.is_file() and path.suffix in (".npy", ".pb") and len(values) == 1:
         return {values[0].name: (from_file(path, None, values[0]), place)}
     if not path.is_dir():
