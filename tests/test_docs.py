@@ -18,7 +18,7 @@ import interp
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-UNRUN = {"README.md": 1, "CONTRIBUTING.md": 3, "plugins.md": 1, "migrating.md": 1}
+UNRUN = {"README.md": 1, "CONTRIBUTING.md": 3, "plugins.md": 1, "migrating.md": 1, "wheels.md": 1}
 LANGUAGES = {"python", "bash", "cython"}
 MEASURED = re.compile(r"-?\d[\d.,]*(e[+-]?\d+)?\s?(ns|µs|ms|s|%|[KMG]iB|[kMGT]|/s)\b|-?\d+\.\d+(e[+-]?\d+)?|\d+e[+-]?\d+")
 
