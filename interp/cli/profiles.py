@@ -16,7 +16,7 @@ from interp.errors import UsageError
 from interp.profiling import Group, Measured, Peak
 
 LONGEST = 15  # nodes that a terminal gets to see where nobody asks for all
-HEADS = {"op": ("nodes", "operator"), "shape": ("nodes", "operator", "reads"), "node": ("operator", "node", "result")}
+HEADS = {"op": ("nodes", "operator"), "shape": ("nodes", "operator", "reads"), "node": ("operator", "result", "node")}
 NUMBERS = ("time", "share", "result bytes", "MACs", "MAC/s")
 Line = list[Any]
 
@@ -77,7 +77,7 @@ def whole(found: interp.Profile, peak: Peak, threads: int) -> Iterator[Line]:
     yield [("run      ", "bold"), f"{show.duration(plain)} unobserved, {show.duration(median(found.walls))} observed "
            f"(medians of {n} run{'s' * (n != 1)} each, {threads} thread{'s' * (threads != 1)})"]
     yield [("nodes    ", "bold"), f"{show.duration(total)} in {sum(n.seconds > 0 for n in found.nodes)} of {len(found.nodes)} "
-           f"nodes, {100 * total / plain if plain else 0:.0f} % of an unobserved run; the others are views or sizes"]
+           f"nodes, {100 * total / plain if plain else 0:.0f} % of an unobserved run; the others take no step"]
     yield [("memory   ", "bold"), f"{show.scaled(found.memory, show.BYTES, 'bytes')} for values and scratch; values take most, "
            f"{show.scaled(peak.bytes, show.BYTES, 'bytes')}, at {peak.node} ({peak.op_type})"]
     largest = sorted(peak.alive, key=lambda a: -a.bytes)
@@ -100,7 +100,7 @@ def node_cells(node: Measured) -> tuple[str, ...]:
     others = [s for s in node.sources if s != node.name]
     name = "/".join((*node.within, node.name)) + (f" (with {', '.join(others)})" if others else "")
     calls = f" x {node.calls}" if node.calls > 1 else ""
-    return operator(node) + calls, name, "  ".join(node.outputs.values())
+    return operator(node) + calls, "  ".join(node.outputs.values()), name
 
 
 def group_cells(group: Group, by: str) -> tuple[str, ...]:
@@ -125,5 +125,6 @@ def table(found: interp.Profile, heads: Sequence[str],
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     right = len(NUMBERS) + (heads[0] == "nodes")
     for k, line in enumerate(cells):
-        text = "  ".join(c.rjust(w) if i < right else c.ljust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True)))
+        padded = (c.rjust(w) if i < right else c.ljust(w) for i, (c, w) in enumerate(zip(line, widths, strict=True)))
+        text = "  ".join(padded).rstrip()
         yield [(text, "bold") if k == 0 else text]
