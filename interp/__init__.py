@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .profiling import Profile as Profile
     from .profiling import Trace as Trace
     from .profiling import profile as profile
+    from .reference import ReferenceEvaluator as ReferenceEvaluator
     from .registry import Op as Op
     from .registry import Registry as Registry
     from .registry import op as op
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # Where each public name stands; imported on first use, so that `import interp` stays light.
 _HOMES = {
     "load": "session", "Session": "session", "op": "registry", "Op": "registry", "Registry": "registry", "standard": "ops",
+    "ReferenceEvaluator": "reference",
     "InterpError": "errors", "UsageError": "errors", "ModelError": "errors", "Unsupported": "errors", "InputError": "errors",
     "RunError": "errors", "Stream": "stream", "optimize_model": "rewriting", "extract_model": "rewriting", "Event": "observe",
     "check_model": "checking", "profile": "profiling", "Profile": "profiling", "Trace": "profiling", "Memory": "profiling",

@@ -8,6 +8,7 @@ import onnx
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from .errors import InputError, InterpError, Unsupported
+from .schema import newest_versions
 from .session import Session, load
 
 
@@ -45,28 +46,40 @@ class InterpBackend(Backend):
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> InterpRep:
-        """A model ready to run; keywords are those of ``interp.load``."""
+        """A model ready to run as often as one likes; keywords are those of ``interp.load``.
+
+        Raises Unsupported for another device than the CPU, and what ``interp.load`` raises.
+        """
         if not cls.supports_device(device):
             raise Unsupported(f"device {device}: this package runs on the CPU")
         return InterpRep(load(model, **kwargs))
 
     @classmethod
     def run_node(cls, node: onnx.NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any) -> Any:
-        """The outputs of one node, as a model of its own, at ``opset_version`` (default: the newest)."""
-        from onnx import defs, helper
+        """The outputs of one node for inputs in order (none for those left out) or by name, at ``opset_version`` of its domain.
+
+        ``outputs_info`` is not needed. The default version is the newest. Raises InputError, and what `prepare` raises.
+        """
+        from onnx import helper
 
         from .types import ELEMENTS, type_of
 
-        given = list(inputs.values()) if isinstance(inputs, Mapping) else list(inputs)
+        names = [n for n in node.input if n]
+        given = inputs if isinstance(inputs, Mapping) else dict(zip(names, list(inputs), strict=False))
+        if missing := set(names) - set(given):
+            raise InputError(f"the node reads {', '.join(names)}; nothing was given for {', '.join(sorted(missing))}")
+        if not isinstance(inputs, Mapping) and len(inputs) != len(names):
+            raise InputError(f"{len(inputs)} inputs given, the node reads {len(names)}: {', '.join(names)}")
         codes = {f"tensor({name})": e.code for name, e in ELEMENTS.items()}
-        formal = [helper.make_tensor_value_info(n, codes[type_of(a)], a.shape)
-                  for n, a in zip((n for n in node.input if n), given, strict=True)]
+        formal = [helper.make_tensor_value_info(n, codes[type_of(given[n])], given[n].shape) if type_of(given[n]) in codes
+                  else helper.make_empty_tensor_value_info(n) for n in dict.fromkeys(names)]
         graph = helper.make_graph([node], "node", formal, [helper.make_empty_tensor_value_info(o) for o in node.output if o])
-        opset = helper.make_opsetid(node.domain, kwargs.pop("opset_version", defs.onnx_opset_version()))
+        opset = helper.make_opsetid(node.domain, kwargs.pop("opset_version", newest_versions().get(node.domain, 1)))
         return cls.prepare(helper.make_model(graph, opset_imports=[opset]), device, **kwargs).run(given)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
+        """Whether the device is a CPU: "CPU", or "CPU:0" and so on."""
         return device.split(":")[0] == "CPU"
 
 

@@ -80,6 +80,8 @@ def misfit(value: Value, a: Any, sizes: dict[Dim, tuple[int, str]]) -> str:
         return "" if isinstance(a, dict) else "give a dictionary"
     if not kind.startswith("tensor"):
         return ""
+    if value.type is None and isinstance(a, list) and a and all(isinstance(item, np.ndarray) for item in a):
+        return ""
     if not isinstance(a, np.ndarray):
         return "give a NumPy array, or what DLPack or the buffer protocol can make one of"
     if value.type is not None and type_of(a) != value.type:

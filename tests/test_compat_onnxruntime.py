@@ -117,6 +117,7 @@ RUNS = {
     "numbers for text": (TEXT, None, {"x": np.array([1, 2])}),
     "a sequence": (SEQUENCE, None, {"x": [ONE, X[2]]}),
     "a sequence of two types": (SEQUENCE, None, {"x": [ONE, ONE.astype(np.float64)]}),
+    "a sequence of another type": (SEQUENCE, None, {"x": [ONE.astype(np.float64)]}),
     "a sequence as a tuple": (SEQUENCE, None, {"x": (ONE, ONE)}),
     "an array for a sequence": (SEQUENCE, None, {"x": X}),
     "lists for a sequence": (SEQUENCE, None, {"x": [[1.0, 2.0]]}),

@@ -272,3 +272,11 @@ def test_a_model_may_be_bytes_or_a_path(tmp_path):
     path.write_bytes(model(TWO).SerializeToString())
     for source in (path, str(path), path.read_bytes(), bytearray(path.read_bytes())):
         assert len(interp.load(source).run(["s"], feeds())) == 1
+
+
+def test_text_is_told_from_numbers_in_every_run():
+    session = interp.load(onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 21]> g (string[N] x) => (string[N] y) { y = Identity(x) }'))
+    assert session.run(None, {"x": np.array(["a", "b"], object)})[0].tolist() == ["a", "b"]
+    with pytest.raises(interp.InputError, match="int64"):
+        session.run(None, {"x": np.array([1, 2])})

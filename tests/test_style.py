@@ -15,6 +15,7 @@ ARROWS = {
     "record": "",
     "errors": "",
     "types": "",
+    "reference": "session registry ops observe errors",
     "compat": "session source loading rewriting writing observe graph ops types errors",
     "dims": "types",
     "frozen": "",
@@ -63,7 +64,7 @@ ARROWS = {
     "backend": "session registry schema types errors",
     "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading "
            "functions schema registry ops types errors profiling inventory environment nonfinite source observe",
-    "__init__": "observe session checking rewriting writing registry ops errors types directml drawing profiling",
+    "__init__": "reference observe session checking rewriting writing registry ops errors types directml drawing profiling",
     "__main__": "cli",
 }
 

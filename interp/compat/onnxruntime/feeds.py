@@ -49,7 +49,7 @@ def one(value: Value, fed: Any) -> Any:
             return None
         raise Fail.saying(f"Missing Input: {value.name}")
     if isinstance(fed, list):
-        return several(value, kind.removeprefix("optional("), fed)
+        return several(value, kind[9:-1] if kind.startswith("optional(") else kind, fed)
     if isinstance(fed, dict):
         return fed
     if hasattr(fed, "__iter__") and not isinstance(fed, memoryview | np.generic):
@@ -65,8 +65,9 @@ def several(value: Value, kind: str, fed: list[Any]) -> Any:
         arrays = [g.numpy() if isinstance(g, OrtValue) else g for g in fed]
         if not all(isinstance(a, np.ndarray) for a in arrays):
             raise RuntimeError("CreateSequenceOfTensors: Input is not a tensor")
-        if len({a.dtype for a in arrays if a.dtype.kind not in "OUS"}) > 1:
-            raise RuntimeError("TensorSeq: tensor to be added has a different data type.")
+        for a in arrays:
+            if f"seq({type_of(a)})" != kind:
+                raise RuntimeError(f"TensorSeq: tensor to be added has a different data type: {type_of(a)} for {kind}")
         return [texts(a) if a.dtype.kind in "OUS" else a for a in arrays]
     try:
         made = np.array(fed, DTYPE.get(kind))
