@@ -25,9 +25,8 @@ lacks them.
 **Different**: messages after the code are this package's, and name the node; a model that breaks a rule of the standard is
 always an InvalidGraph, and a kernel that fails always a Fail (RuntimeException where memory ran out), where onnxruntime has
 several; optimized models hold the standard's operators alone; arrays in another byte order are read as they are meant, and arrays
-of bfloat16 and the other types of ml_dtypes go in and out; sequences may be empty; optionals have no
-sizes in NodeArg. Data in files outside the model's
-folder is refused.
+of bfloat16 and the other types of ml_dtypes go in and out; sequences may be empty; optionals have no sizes in NodeArg. Data in
+files outside the model's folder is refused.
 
 **Not there**: sparse tensors, adapters, training, custom operator libraries (an operator is a Python function here,
 `interp.op`), compiled and packaged models, models in the ORT format, `onnxruntime.quantization` and the tools beside it.
