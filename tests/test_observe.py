@@ -6,6 +6,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import interp
+
+from .test_official import collected, model_and_sets
 from .toys import IF, LOOP, NESTED, TAIL, floats, session
 from .unbound import values_of
 
@@ -238,3 +241,35 @@ def test_feeds_in_strides_and_narrow_types_are_seen_as_they_are():
     assert [a.dtype for _, inputs, _ in told for a in inputs.values()] == [x.dtype, x.dtype, np.int64]
     np.testing.assert_array_equal(told[0][1]["x"].astype("f4"), x.astype("f4"))
     np.testing.assert_array_equal(told[1][2]["y"].astype("f4"), -x.astype("f4").reshape(-1))
+
+
+def same(a, b):
+    """Whether two values are alike to the bit."""
+    if isinstance(a, np.ndarray):
+        return (a.dtype, a.shape) == (b.dtype, b.shape) and (a.tolist() == b.tolist() if a.dtype.hasobject
+                                                             else a.tobytes() == b.tobytes())
+    return all(map(same, a, b)) and len(a) == len(b) if isinstance(a, list) else a == b
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimize", [0, 2])
+def test_all_official_cases_are_told_of_as_they_are(optimize):
+    """Every value that is told of is that of a run called node by node, and nodes come in order."""
+    seen = 0
+    for case in collected():
+        if case.kind != "node" or not case.model.graph.node or case.model.ByteSize() > 300_000:
+            continue
+        model, [(inputs, _), *_] = model_and_sets(case)
+        s = interp.load(model, optimize=optimize, threads=1)
+        if any(n.schema.random for n in s._body.graph.walk()):
+            continue
+        feeds = {v.name: x if isinstance(x, list) else np.asarray(x) for v, x in zip(s.inputs, inputs, strict=False)}
+        due, outputs = values_of(s, feeds), s.run(None, feeds)
+        made, told = watched(s, feeds)
+        assert all(map(same, made, outputs)), case.name
+        outer = [t for t in told if not t[0].within]
+        assert [e.index for e, _, _ in outer] == sorted({e.index for e, _, _ in outer}), case.name
+        for event, *values in outer:
+            assert all(same(a, due[k]) for each in values for k, a in each.items()), (case.name, event.node)
+        seen += 1
+    assert seen > 1000
