@@ -102,6 +102,11 @@ def op(name: str, since: int = 1, through: int | None = None, *, shape: Callable
     ``out``, in Cells. An operator that the standard does not have may say more of its parameters than the function does by a
     ``signature``, "x: T, scale?: F -> y: T" (`interp.schema.parameters_of`).
     Declarations stack: the same function may serve several operators or ranges.
+    What is declared is registered nowhere; `Registry.add` does that.
+
+        @op("Hat", domain="mine", shape=lambda x: [x.shape])
+        def hat(x):
+            return np.maximum(0, 1 - np.abs(x))
     """
     def declare(run: Callable) -> Op:
         others: tuple[Op, ...] = ()
@@ -162,7 +167,7 @@ class Registry:
         return self._layers[0]
 
     def add(self, *ops: Op) -> Registry:
-        """Register operators in this layer; ranges of one operator may not overlap."""
+        """Register operators in this layer, and return it. Raises ValueError where ranges of one operator overlap."""
         self._layers[0].put(ops)
         return self
 
@@ -175,7 +180,11 @@ class Registry:
         return [o for layer in self._layers for o in layer.at(domain, name)]
 
     def find(self, schema: Schema) -> Op:
-        """The operator for one version of a schema; past its newest range also where versions since only widened types."""
+        """The operator for one version of a schema; past its newest range also where versions since only widened types.
+
+        Raises UnsupportedOperator where nobody has the name, UnsupportedVersion, which tells the ranges, where nobody has the
+        version.
+        """
         ops = self._visible(schema.domain, schema.name)
         for o in ops:
             if o.serves(schema.since):
@@ -190,7 +199,7 @@ class Registry:
         raise UnsupportedVersion(f"{schema}: this package has {', '.join(o.range for o in ops)}")
 
     def declared(self, domain: str, name: str) -> Schema | None:
-        """A schema read off the function of an operator that the standard does not have."""
+        """A schema read off the function of an operator that the standard does not have; None where nobody has it."""
         for o in self._visible(domain, name):
             return _schema_of(o)
         return None

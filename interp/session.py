@@ -69,6 +69,12 @@ def load(model: Model, *, threads: int | None = None, registry: Registry | None 
 class Session:
     """A model ready to run, from many threads at once. ``load`` makes one.
 
+    ``inputs`` and ``outputs`` are what the model declares, in its order: each has a ``name``, a ``type`` in ONNX's words
+    ("tensor(float)") and a ``shape`` of numbers, names and None for sizes that are not known, or None. ``overridable`` are
+    initializers that may be fed as well. ``metadata`` has the opsets by domain ("opset"), what the file says of itself
+    ("producer_name", "props", …), and how many "nodes", "parameters" and "bytes" of those there are. ``threads`` is how many
+    work for one run.
+
     ``observers`` are callables; each is given an `interp.Event` for every node of a run, on the thread that runs. What one
     raises reaches the caller of ``run``. Where there are none, a run costs nothing more for it.
 
