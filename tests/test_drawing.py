@@ -217,6 +217,7 @@ def test_times_reach_nodes_by_name_and_by_what_they_were_made_of():
     scene = scene_of(survey(diamond()))
     heat = heated(scene, profile(("left", ["left"], 3.0), ("right", ["right", "more"], 2.0), ("left", [], 1.0)))
     assert {b.name: b.seconds for b in scene.boxes if b.kind == "node"} == {"left": 4, "right": 2, "more": 2, "join": None}
+    assert {b.name: b.together for b in scene.boxes if b.together} == {"right": ("more",), "more": ("right",)}
     assert (heat.most, heat.total) == (4, 6)
 
 
@@ -303,6 +304,15 @@ def test_names_cannot_drive_the_terminal(tmp_path):
     done = interp("draw", path)
     assert done.returncode == 0 and "\x1b" not in done.stdout + done.stderr
     assert "nothing runs" in done.stderr
+    for words in (["--format", "text"], ["-o", tmp_path / "g.txt"]):
+        done = interp("draw", path, *words)
+        assert done.returncode == 0 and "\x1b" not in done.stdout
+    assert "\x1b" not in (tmp_path / "g.txt").read_text()
+
+
+def test_a_name_of_several_lines_stays_on_one():
+    told = draw(made([helper.make_node("Relu", ["x"], ["y"], "one\ntwo\u2028three")]))
+    assert len(told.splitlines()) == 4 and "one\\ntwo\\u2028three" in told
 
 
 def test_the_files_of_the_page_are_installed():

@@ -67,9 +67,11 @@ def heated(scene: Scene, profile: Any) -> Heat:
     for entry in profile["nodes"]:
         seconds, name, sources = read(entry)
         total += seconds
-        for box in [b for n in dict.fromkeys((name, *sources)) for b in boxes.get(n, ())]:
+        found = [b for n in dict.fromkeys((name, *sources)) for b in boxes.get(n, ())]
+        for box in found:
             box.seconds = (box.seconds or 0.0) + seconds
-            met += 1
+            box.together = tuple(dict.fromkeys((*box.together, *(b.name for b in found if b is not box))))
+        met += len(found)
     if not met:
         raise InputError("the profile has no node of this graph: is it of another model, or of one rewritten otherwise (-O)?")
     return Heat(max(b.seconds or 0.0 for found in boxes.values() for b in found), total)

@@ -94,7 +94,7 @@ def entry(placed: Placed, weights: dict[int, int], arrays: list[Any]) -> dict[st
 
     return {"t": box.title, "n": box.name, "k": box.kind, "f": box.family, "v": box.version, "p": list(box.sources),
             "a": box.attributes, "i": [port(p) for p in box.inputs], "o": [port(p) for p in box.outputs],
-            "sec": box.seconds or 0, "s": "" if box.seconds is None else time(box.seconds),
+            "with": list(box.together), "sec": box.seconds or 0, "s": "" if box.seconds is None else time(box.seconds),
             "x": round(placed.x, 1), "y": round(placed.y, 1), "w": round(placed.width, 1), "h": round(placed.height, 1)}
 
 

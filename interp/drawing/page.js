@@ -105,7 +105,7 @@
   const detail = (n) => {
     const node = nodes[n], parts = [make("h2", "", node.t), node.n ? make("p", "", make("code", "", node.n)) : ""];
     if (node.v) parts.push(make("p", "", `${node.v} · ${node.f}`));
-    if (node.s) parts.push(make("p", "", "time " + node.s));
+    if (node.s) parts.push(make("p", "", "time " + node.s + (node.with.length ? ", run as one with " + node.with.join(", ") : "")));
     if (node.p.length) parts.push(make("h3", "", "Made of"), make("p", "", node.p.join(", ")));
     if (node.a.length) parts.push(make("h3", "", "Attributes"), table(node.a));
     const from = (value) => reads[n].filter((s) => nodes[s].o.some((p) => p.value === value));
@@ -119,7 +119,9 @@
   const overview = () => {
     const counts = new Map(), parts = [make("h2", "", data.name), ...data.facts.map((f) => make("p", "", f))];
     for (const node of nodes) if (node.k === "node") counts.set(node.t, (counts.get(node.t) || 0) + 1);
-    const slow = nodes.map((node, n) => [node.sec, n]).filter(([s]) => s > 0).sort((a, b) => b[0] - a[0]).slice(0, 12);
+    const first = (node, n) => !nodes.slice(0, n).some((o) => o.sec === node.sec && o.with.includes(node.n));
+    const slow = nodes.map((node, n) => [node.sec, n]).filter(([s]) => s > 0).sort((a, b) => b[0] - a[0]).slice(0, 36)
+      .filter(([, n]) => first(nodes[n], n)).slice(0, 12);
     if (slow.length) parts.push(make("h3", "", "Slowest nodes"), make("div", "rows", ...slow.flatMap(([, n]) => [link(n), make("span", "", nodes[n].s)])));
     parts.push(make("h3", "", "Operators"), make("div", "rows", ...[...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).flatMap(([name, count]) => {
       const b = make("button", "", name);

@@ -48,6 +48,7 @@ class Box:
     sources: tuple[str, ...] = ()
     inner: list[tuple[str, Scene]] = field(default_factory=list)
     seconds: float | None = None
+    together: tuple[str, ...] = ()  # the nodes that took those seconds with this one
 
     @property
     def shape(self) -> str:

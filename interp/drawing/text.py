@@ -46,12 +46,18 @@ def text(scene: Scene, heat: Heat | None = None, ascii: bool = False) -> str:
 
 
 def heading(scene: Scene) -> str:
-    return "   ".join([scene.name, *scene.facts.values()])
+    return "   ".join(map(shown, [scene.name, *scene.facts.values()]))
+
+
+def shown(text: str) -> str:
+    """A text on one line, in which nothing drives a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
 def lines(scene: Scene, heat: Heat | None = None, ascii: bool = False) -> Iterator[tuple[Box | None, tuple[str, ...]]]:
     """Each line as cells that are padded to columns: lanes, operator, shape, attributes, name."""
-    rows = list(drawn(scene, ASCII if ascii else LINES))
+    rows = [Row(r.lanes, r.box, *map(shown, (r.title, r.shape, r.detail, r.name)))
+            for r in drawn(scene, ASCII if ascii else LINES)]
     lane = max((len(r.lanes) for r in rows), default=0)
     title = max((len(r.title) for r in rows), default=0)
     shape = min(max((len(r.shape) for r in rows), default=0), 40)
