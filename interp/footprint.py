@@ -61,8 +61,8 @@ def size(fact: Fact) -> int | None:
 def of_model(model: Model) -> tuple[int, bool]:
     """The bytes between inputs and outputs of a graph that is planned."""
     if model.whole is not None:
-        here, exact = of_plan(model.whole.plan)
-        return here + of_bodies(model.scope, model)[0], exact and of_bodies(model.scope, model)[1]
+        (here, exact), (inside, also) = of_plan(model.whole.plan), of_bodies(model.scope, model)
+        return here + inside, exact and also
     found, exact = 0, False
     crossing = {o for part in model.parts for o in part.outputs if o} - set(model.outputs)
     found += total([model.scope.facts[o] for o in crossing if o in model.scope.facts])[0]

@@ -256,6 +256,15 @@ def test_operators_that_nobody_has_are_drawn_but_do_not_run():
     assert "float32[5,6]" in relu  # what the model declares goes on
 
 
+def test_attributes_of_any_type_are_told():
+    tensor = numpy_helper.from_array(np.arange(20, dtype=np.float32), "v")
+    given = {"a": tensor, "b": [1.5, 2.5], "c": ["s", "t"], "d": b"\xff", "e": [tensor]}
+    node = helper.make_node("Hat", ["x"], ["y"], "hat", domain="mine", **given)
+    [line] = [text for text in draw(made([node])).splitlines() if "hat" in text]
+    assert "float32[20]" in line and "b 1.5,2.5" in line and "c s,t" in line
+    draw(made([node]), "html")
+
+
 def test_a_contradiction_leaves_the_rest_drawn():
     wrong = made([helper.make_node("MatMul", ["x", "x"], ["a"], "wrong"), helper.make_node("Relu", ["x"], ["y"], "right")])
     found = survey(wrong)

@@ -132,7 +132,7 @@ def box_of(node: Node, scope: Scope) -> Box:
     inputs = [port("captured" if i >= hidden else named[i], v, facts, scope.graph) for i, v in enumerate(node.inputs) if v]
     outputs = [port(named[len(node.inputs) + i], v, facts, scope.graph) for i, v in enumerate(node.outputs) if v]
     given = [(k, v) for k, v in node.attributes.items()
-             if v is not None and k not in node.bodies and v != schema.defaults.get(k)]
+             if v is not None and k not in node.bodies and (isinstance(v, np.ndarray) or v != schema.defaults.get(k))]
     given.sort(key=lambda kv: FIRST.index(kv[0]) if kv[0] in FIRST else len(FIRST))
     inner = [(k, drawn(s.graph, s)) for k, s in scope.bodies.get(id(node), {}).items() if s.facts]
     version = "nothing runs it" if is_missing(node) else str(schema)
