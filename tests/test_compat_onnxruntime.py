@@ -492,6 +492,8 @@ from onnxruntime.capi._pybind_state import Fail
 from onnxruntime.capi.onnxruntime_inference_collection import InferenceSession
 assert onnxruntime is mine and state.Fail is Fail and InferenceSession is mine.InferenceSession
 assert importlib.util.find_spec("onnxruntime") is not None
+import onnxruntime.backend
+assert onnxruntime.backend.supports_device("CPU") and "onnx" in sys.modules
 assert importlib.metadata.version("onnxruntime") == onnxruntime.__version__ == "1.32.0"
 assert "interp" in onnxruntime.get_build_info()
 try:

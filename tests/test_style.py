@@ -16,7 +16,7 @@ ARROWS = {
     "errors": "",
     "types": "",
     "reference": "session registry ops observe errors",
-    "compat": "session source loading rewriting writing observe graph ops types errors",
+    "compat": "backend session source loading rewriting writing observe graph ops types errors",
     "dims": "types",
     "frozen": "",
     "freeze": "frozen messages schema registry ops",

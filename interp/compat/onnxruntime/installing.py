@@ -14,7 +14,8 @@ from .version import __version__
 
 NAME, HERE = "onnxruntime", __package__
 MODULES = ("", ".capi", ".capi._pybind_state", ".capi.onnxruntime_pybind11_state", ".capi.onnxruntime_inference_collection",
-           ".capi.onnxruntime_validation")
+           ".capi.onnxruntime_validation", ".backend")
+SLOW = ".backend"  # it imports onnx, so it waits until it is asked for
 
 
 class Loader:
@@ -65,7 +66,8 @@ def install() -> None:
     if there is not None and there is not sys.modules[HERE]:
         raise UsageError("onnxruntime has been imported already; call interp.compat.onnxruntime.install() before that")
     for module in MODULES:
-        sys.modules[NAME + module] = importlib.import_module(HERE + module)
+        if module != SLOW:
+            sys.modules[NAME + module] = importlib.import_module(HERE + module)
     if FINDER not in sys.meta_path:
         sys.meta_path.insert(0, FINDER)
 

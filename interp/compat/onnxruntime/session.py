@@ -45,14 +45,14 @@ class NodeArg:
 class ModelMetadata:
     """What a model says of itself."""
 
-    def __init__(self, metadata: Mapping[str, Any]):
+    def __init__(self, metadata: Mapping[str, Any], versioned: bool):
         self.custom_metadata_map: dict[str, str] = dict(metadata["props"])
         self.description: str = metadata["model_doc"]
         self.domain: str = metadata["domain"]
         self.graph_description: str = metadata["graph_doc"]
         self.graph_name: str = metadata["name"]
         self.producer_name: str = metadata["producer_name"]
-        self.version: int = metadata["model_version"] or UNSAID
+        self.version: int = metadata["model_version"] if versioned else UNSAID
 
 
 class Session:
@@ -128,7 +128,7 @@ class InferenceSession(Session):
 
     def get_modelmeta(self) -> ModelMetadata:
         """What the model says of itself."""
-        return ModelMetadata(self._session.metadata)
+        return ModelMetadata(self._session.metadata, self._source.versioned)
 
     def get_session_options(self) -> SessionOptions:
         """The options that were given, or the defaults."""

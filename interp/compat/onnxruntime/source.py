@@ -4,13 +4,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...errors import UsageError
+from ...errors import ModelError, UsageError
 from ...graph import Graph, Value
-from ...loading import MAPPED
+from ...loading import MAPPED, parsed
 from ...ops import standard
 from ...record import replace
 from ...source import Source
@@ -40,6 +41,14 @@ class Adjusted(Source):
             graph.inputs = [replace(v, shape=tuple(None if d in shared else d for d in v.shape) if v.shape else None)
                             for v in graph.inputs]
         return graph
+
+    @cached_property
+    def versioned(self) -> bool:
+        """Whether the model says of which version it is."""
+        try:
+            return parsed(self.model)[0].HasField("model_version")
+        except ModelError:  # a large file that is no longer there
+            return False
 
     def _kept(self, graph: Graph) -> None:
         """Hold a small file: programs delete theirs once they have a session, and variants of it read the model again."""
