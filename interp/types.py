@@ -1,34 +1,80 @@
 """Element types: what ONNX calls them, their codes in a TensorProto, and what NumPy calls them."""
-from typing import NamedTuple
+from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 
-class Element(NamedTuple):
-    """One element type: its code in TensorProto.DataType, its NumPy type, and how many bits an element takes in a file."""
+class Element:
+    """One element type: its code in TensorProto.DataType, its NumPy type, and how many bits an element takes in a file.
 
-    code: int
-    dtype: np.dtype
-    bits: int
+    The types that NumPy lacks are those of ml_dtypes, which takes long to import: that happens when one is asked for.
+    """
+
+    __slots__ = ("code", "bits", "_dtype", "_late")
+
+    def __init__(self, code: int, dtype: Any, bits: int, late: str = ""):
+        self.code, self.bits = code, bits
+        self._dtype: np.dtype | None = None if late else np.dtype(dtype)
+        self._late = late
+
+    @property
+    def dtype(self) -> np.dtype:
+        if self._dtype is None:
+            import ml_dtypes
+
+            self._dtype = np.dtype(getattr(ml_dtypes, self._late))
+        return self._dtype
 
 
 ELEMENTS: dict[str, Element] = {
-    name: Element(code, np.dtype(dtype), bits)
+    name: Element(code, dtype, bits)
     for name, code, dtype, bits in [
         ("float", 1, "f4", 32), ("uint8", 2, "u1", 8), ("int8", 3, "i1", 8), ("uint16", 4, "u2", 16), ("int16", 5, "i2", 16),
         ("int32", 6, "i4", 32), ("int64", 7, "i8", 64), ("string", 8, object, 0), ("bool", 9, "?", 8), ("float16", 10, "f2", 16),
         ("double", 11, "f8", 64), ("uint32", 12, "u4", 32), ("uint64", 13, "u8", 64), ("complex64", 14, "c8", 64),
-        ("complex128", 15, "c16", 128), ("bfloat16", 16, ml_dtypes.bfloat16, 16),
-        ("float8e4m3fn", 17, ml_dtypes.float8_e4m3fn, 8), ("float8e4m3fnuz", 18, ml_dtypes.float8_e4m3fnuz, 8),
-        ("float8e5m2", 19, ml_dtypes.float8_e5m2, 8), ("float8e5m2fnuz", 20, ml_dtypes.float8_e5m2fnuz, 8),
-        ("uint4", 21, ml_dtypes.uint4, 4), ("int4", 22, ml_dtypes.int4, 4), ("float4e2m1", 23, ml_dtypes.float4_e2m1fn, 4),
-        ("float8e8m0", 24, ml_dtypes.float8_e8m0fnu, 8), ("uint2", 25, ml_dtypes.uint2, 2), ("int2", 26, ml_dtypes.int2, 2),
-        ("float6e2m3", 27, ml_dtypes.float6_e2m3fn, 6), ("float6e3m2", 28, ml_dtypes.float6_e3m2fn, 6),
+        ("complex128", 15, "c16", 128),
+    ]
+} | {
+    name: Element(code, None, bits, late)
+    for name, code, late, bits in [
+        ("bfloat16", 16, "bfloat16", 16), ("float8e4m3fn", 17, "float8_e4m3fn", 8), ("float8e4m3fnuz", 18, "float8_e4m3fnuz", 8),
+        ("float8e5m2", 19, "float8_e5m2", 8), ("float8e5m2fnuz", 20, "float8_e5m2fnuz", 8), ("uint4", 21, "uint4", 4),
+        ("int4", 22, "int4", 4), ("float4e2m1", 23, "float4_e2m1fn", 4), ("float8e8m0", 24, "float8_e8m0fnu", 8),
+        ("uint2", 25, "uint2", 2), ("int2", 26, "int2", 2), ("float6e2m3", 27, "float6_e2m3fn", 6),
+        ("float6e3m2", 28, "float6_e3m2fn", 6),
     ]
 }
-DTYPE: dict[str, np.dtype] = {f"tensor({name})": e.dtype for name, e in ELEMENTS.items()}
-OF_DTYPE: dict[np.dtype, str] = {dtype: name for name, dtype in DTYPE.items()}
+LATE = {f"tensor({name})": e for name, e in ELEMENTS.items() if e.code >= 16}
+
+
+class _Types(dict[str, np.dtype]):
+    """NumPy types by ONNX type; those that come late are in it from when they are asked for."""
+
+    def __missing__(self, kind: str) -> np.dtype:
+        self[kind] = found = LATE[kind].dtype
+        return found
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in EVERY
+
+    def get(self, kind: str, default: Any = None) -> Any:
+        return self[kind] if kind in EVERY else default
+
+
+class _Names(dict[np.dtype, str]):
+    """ONNX types by NumPy type."""
+
+    def __missing__(self, dtype: np.dtype) -> str:
+        if dtype.isbuiltin != 1:
+            self.update((e.dtype, kind) for kind, e in LATE.items())
+        if dict.__contains__(self, dtype):
+            return self[dtype]
+        raise KeyError(dtype)
+
+
+EVERY = frozenset(f"tensor({name})" for name in ELEMENTS)
+DTYPE = _Types((f"tensor({name})", e.dtype) for name, e in ELEMENTS.items() if e.code < 16)
+OF_DTYPE = _Names((dtype, kind) for kind, dtype in DTYPE.items())
 OF_CODE: dict[int, str] = {e.code: f"tensor({name})" for name, e in ELEMENTS.items()}
 
 
@@ -47,7 +93,6 @@ SIGNED = tensors("int8", "int16", "int32", "int64")
 UNSIGNED = tensors("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED | UNSIGNED
 BYTES = tensors("int8", "uint8")
-EVERY = frozenset(DTYPE)
 
 
 def type_of(value: object) -> str:
@@ -56,8 +101,10 @@ def type_of(value: object) -> str:
         kind = value.dtype
         if kind.kind in "US":
             return "tensor(string)"
-        found = OF_DTYPE.get(kind) or OF_DTYPE.get(kind.newbyteorder("="))
-        return found or f"tensor({kind})"
+        try:
+            return OF_DTYPE[kind]
+        except KeyError:
+            return OF_DTYPE.get(kind.newbyteorder("=")) or f"tensor({kind})"
     if isinstance(value, list):
         return f"seq({type_of(value[0]) if value else '?'})"
     if isinstance(value, Map):

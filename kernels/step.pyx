@@ -1,6 +1,5 @@
 """Steps: a compiled call bound to its buffers, run now or kept by a program."""
 cimport numpy as cnp
-import ml_dtypes
 import numpy as np
 from libc.stdint cimport uint16_t, uintptr_t
 from libc.stdlib cimport calloc, free
@@ -24,9 +23,10 @@ cdef extern from *:
     static _Thread_local Py_ssize_t failed_index, failed_size = -1;
     """
     Py_ssize_t failed_index, failed_size
+    int USER_DEFINED "NPY_USERDEF"
 
 cdef const StepLoops* loops = picked
-cdef int BFLOAT16 = np.dtype(ml_dtypes.bfloat16).num
+cdef int BFLOAT16 = -1  # the number of the type, once one has been seen: its package is imported late
 MEANING = {OUT_OF_RANGE: "an index is out of range", DIVISION_BY_ZERO: "an integer is divided by zero, or the least one by -1",
            NO_MEMORY: "memory ran out", CANCELLED: "the run was cancelled"}
 
@@ -66,6 +66,14 @@ cdef Kernel floats(Run single, Run double_, Run half_=NULL, Run brain_=NULL) noe
     return k
 
 
+cdef bint is_brain(cnp.ndarray a) noexcept:
+    """Whether an array, of a type that NumPy does not have, is of bfloat16."""
+    global BFLOAT16
+    if BFLOAT16 < 0 and a.dtype.name == "bfloat16":
+        BFLOAT16 = cnp.PyArray_TYPE(a)
+    return cnp.PyArray_TYPE(a) == BFLOAT16
+
+
 cdef Element code_of(a) noexcept:
     """The element type of an array; ELEMENTS where no kernel knows it."""
     cdef int n = cnp.PyArray_TYPE(<cnp.ndarray> a) if cnp.PyArray_Check(a) else cnp.NPY_VOID
@@ -75,8 +83,8 @@ cdef Element code_of(a) noexcept:
         return DOUBLE
     if n == cnp.NPY_FLOAT16:
         return HALF
-    if n == BFLOAT16:
-        return BRAIN
+    if n >= USER_DEFINED:
+        return BRAIN if is_brain(a) else ELEMENTS
     if n == cnp.NPY_INT8:
         return INT8
     if n == cnp.NPY_UINT8:

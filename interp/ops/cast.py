@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from ..dims import Dim, Fact
@@ -16,13 +15,10 @@ from .layout import put
 from .shapes import carried, shape_of, value_of
 
 STRING = "tensor(string)"
-BOUNDED = frozenset(map(np.dtype, (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2,
-                                   ml_dtypes.float8_e5m2fnuz)))
-ALWAYS_BOUNDED = frozenset(map(np.dtype, (ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e2m3fn, ml_dtypes.float6_e3m2fn)))
-POWER = np.dtype(ml_dtypes.float8_e8m0fnu)
-WITHOUT_ZERO_SIGN = frozenset(map(np.dtype, (ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2fnuz)))
-FEW_BITS = {np.dtype(t): ml_dtypes.iinfo(t).bits for t in (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2)}
-BRAIN = np.dtype(ml_dtypes.bfloat16)
+BOUNDED = frozenset(("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"))
+ALWAYS_BOUNDED = frozenset(("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"))
+WITHOUT_ZERO_SIGN = frozenset(("float8_e4m3fnuz", "float8_e5m2fnuz"))
+FEW_BITS = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2}
 
 
 def target(to: int | str) -> str:
@@ -49,13 +45,14 @@ def converted(x: np.ndarray, kind: str, saturate: int = 1, round_mode: str = "up
     if x.dtype == dtype:
         return x
     with np.errstate(all="ignore"):
-        if dtype == POWER:
+        name = dtype.name
+        if name == "float8_e8m0fnu":
             return _powers(_with_trace(x) if x.dtype.itemsize == 8 and x.dtype.kind in "iu" else wide(x), saturate, round_mode)
-        if dtype in BOUNDED or dtype in ALWAYS_BOUNDED:
-            return _bounded(wide(x), dtype, dtype in ALWAYS_BOUNDED or bool(saturate), endless)
-        if dtype in FEW_BITS:
-            return (_compiled(wide(x), np.dtype("i1")) & np.int8((1 << FEW_BITS[dtype]) - 1)).view("u1").astype(dtype)
-        return _compiled(x if x.dtype.isbuiltin == 1 or x.dtype == BRAIN else wide(x), dtype)
+        if name in BOUNDED or name in ALWAYS_BOUNDED:
+            return _bounded(wide(x), dtype, name in ALWAYS_BOUNDED or bool(saturate), endless)
+        if name in FEW_BITS:
+            return (_compiled(wide(x), np.dtype("i1")) & np.int8((1 << FEW_BITS[name]) - 1)).view("u1").astype(dtype)
+        return _compiled(x if x.dtype.isbuiltin == 1 or x.dtype.name == "bfloat16" else wide(x), dtype)
 
 
 def _compiled(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -71,9 +68,11 @@ def _bounded(x: np.ndarray, dtype: np.dtype, saturate: bool, endless: bool) -> n
     """Floats of eight bits and less, from wider ones."""
     if not saturate:
         return x.astype(dtype)
+    import ml_dtypes
+
     most = float(ml_dtypes.finfo(dtype).max)
     within = np.clip(x, -most, most)
-    return (within if endless or dtype not in WITHOUT_ZERO_SIGN else np.where(np.isinf(x), np.nan, within)).astype(dtype)
+    return (within if endless or dtype.name not in WITHOUT_ZERO_SIGN else np.where(np.isinf(x), np.nan, within)).astype(dtype)
 
 
 def wide(x: np.ndarray) -> np.ndarray:
@@ -94,7 +93,7 @@ def _powers(x: np.ndarray, saturate: int, round_mode: str) -> np.ndarray:
     power = np.where(np.isinf(x), 2000, np.where(x == 0, -2000, exponent - 1 + up))
     outside = np.isnan(x) | ((not saturate) & ((power < -127) | (power > 127)))
     codes = np.where(outside, 255, np.clip(power, -127, 127) + 127).astype("u1")
-    return codes.view(POWER)
+    return codes.view(DTYPE["tensor(float8e8m0)"])
 
 
 def _texts(x: np.ndarray) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from ..dims import Fact, Size
@@ -19,7 +18,7 @@ from .shapes import axis_of, shape_of
 PRECISIONS = tensors("float", "double", "float16", "bfloat16")
 BYTES = (np.dtype(np.uint8), np.dtype(np.int8))
 FLOAT = np.dtype(np.float32)
-SHORT = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
+SHORT = ("float16", "bfloat16")
 
 
 def spread(given: np.ndarray, shape: Sequence[int], axis: int, block_size: int) -> np.ndarray:
@@ -146,18 +145,29 @@ def quotient(x: np.ndarray, scale: np.ndarray, precision: np.dtype | None = None
     wide = np.dtype(np.float64) if p == np.float64 else np.dtype(np.float32)
     with np.errstate(all="ignore"):
         q = np.divide(x.astype(p).astype(wide), scale.astype(p).astype(wide))
-        return q.astype(p).astype(wide) if p in SHORT else q
+        return q.astype(p).astype(wide) if p.name in SHORT else q
 
 
 def nearest(q: np.ndarray, zero_point: np.ndarray | None, dtype: np.dtype, saturate: int = 1) -> np.ndarray:
     """The element of a small type nearest to a quotient plus the zero point."""
     if "int" not in dtype.name:
         return converted(q if zero_point is None else q + zero_point.astype(q.dtype), OF_DTYPE[dtype], saturate)
-    ends = ml_dtypes.iinfo(dtype)
+    low, high = ends(dtype)
     whole = np.rint(q).astype(np.float64)
     if zero_point is not None:
         whole = whole + zero_point.astype(np.float64)
-    return np.fmin(np.fmax(whole, int(ends.min)), int(ends.max)).astype(np.int32).astype(dtype)
+    return np.fmin(np.fmax(whole, low), high).astype(np.int32).astype(dtype)
+
+
+def ends(dtype: np.dtype) -> tuple[int, int]:
+    """The least and the largest whole number of a type."""
+    if dtype.isbuiltin == 1:
+        of: Any = np.iinfo(dtype)
+    else:
+        import ml_dtypes
+
+        of = ml_dtypes.iinfo(dtype)
+    return int(of.min), int(of.max)
 
 
 def dequantised(x: Fact, x_scale: Fact, x_zero_point: Fact | None = None, *, axis: int = 1, block_size: int = 0,

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..dims import Fact
 from ..registry import op
-from ..types import DTYPE, FLOATS, OF_CODE
+from ..types import DTYPE, FLOATS, OF_CODE, OF_DTYPE
 from .shapes import shape_of
 
 UNSEEDED: list[np.random.Generator] = []  # what operators without a seed draw from, where that was said
@@ -27,7 +27,7 @@ def reseed(seed: int | None) -> None:
 
 def kind_of(x: Any, dtype: int | None) -> str:
     """The type that the attribute asks for, else the input's; it must be one of floating-point numbers."""
-    kind = OF_CODE.get(dtype) if dtype else x.type if isinstance(x, Fact) else next(k for k, d in DTYPE.items() if d == x.dtype)
+    kind = OF_CODE.get(dtype) if dtype else x.type if isinstance(x, Fact) else OF_DTYPE[x.dtype]
     if kind not in FLOATS:
         raise ValueError(f"random numbers are of a floating-point type, not {kind}; the attribute dtype chooses one")
     return kind
