@@ -67,6 +67,7 @@ def included(files):
         text = todo.pop().read_text()
         names = re.findall(r'(?:#include|cdef extern from) "([^"]+)"', text)
         names += [f"{name}.pxd" for name in re.findall(r"from \.(\w+) cimport", text)]
+        names += re.findall(r'^include "(.+)"', text, re.MULTILINE)
         for header in map(KERNELS.joinpath, names):
             if header.exists() and str(header) not in found:
                 found.add(str(header))

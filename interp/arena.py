@@ -1,6 +1,7 @@
 """One block for the values between operators, and what the programs for other sizes may take over of it."""
 from __future__ import annotations
 
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from .kernels.program import Program
 from .record import record
 
 LINE = 64  # bytes: every storage starts on a cache line
+LARGE = 1 << 15  # bytes, from which a stand-in is mapped rather than taken from the heap
 
 
 @record
@@ -69,3 +71,8 @@ def arranged(sizes: dict[str, int], conflicts: dict[str, set[str]]) -> tuple[dic
             at = max(at, high)
         offsets[r] = at
     return offsets, max((offsets[r] + sizes[r] for r in sizes), default=0)
+
+
+def stand_in(shape: tuple[int, ...], dtype: np.dtype, size: int) -> np.ndarray:
+    """An array with an address of its own, which nobody writes to: a large one takes no memory, as no page of it is touched."""
+    return np.empty(shape, dtype) if size < LARGE else np.ndarray(shape, dtype, mmap(-1, size))

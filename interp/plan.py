@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .arena import Arena, Planned, lines, roomy
+from .arena import Arena, Planned, lines, roomy, stand_in
 from .call import call, duplicate, extras, results, settled
 from .dims import Dim, Fact, number
 from .errors import InterpError, RunError
@@ -271,8 +271,8 @@ class Plan:
         if stand is not None and stand.shape == shapes[value]:
             return stand
         try:
-            return np.empty(shapes[value], self.dtypes[value])
-        except (MemoryError, ValueError):
+            return stand_in(shapes[value], self.dtypes[value], self._bytes(value, shapes))
+        except (MemoryError, ValueError, OSError, OverflowError):
             self._refuse({value: shapes[value]})
 
     def _constants(self, known: dict[str, int], past: dict[str, Any]) -> tuple[dict[str, Any], set[int]]:

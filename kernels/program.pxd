@@ -39,6 +39,7 @@ cdef class Program:
     cdef object arena
     cdef Cancel cancel
     cdef readonly Py_ssize_t fed, scratch
+    cdef Py_ssize_t held  # bytes that it takes while it waits
 
     cdef Py_ssize_t place(self, a, set constants, list starts, Py_ssize_t* offset) except? -3
     cdef bint fits(self, list arrays)

@@ -42,6 +42,8 @@ cdef enum:
     FOREIGN = -2
     BETWEEN_LOOKS = 50  # milliseconds between two looks at pending signals
     LINE = 64
+    MOST_KEPT = 256  # idle programs of one shelf: a run looks through them
+    A_STEP = 1024  # bytes that a bound step or a stand-in takes, about
 
 
 cdef void begin(Code* c, void** slots) noexcept nogil:
@@ -162,6 +164,7 @@ cdef class Program:
                     each, hungriest = (<Step> made).scratch, i
         self.hire(threads, each, hungriest)
         self.patch(patches)
+        self.held = self.memory + (n + len(slots)) * A_STEP  # no page of a stand-in is ever touched
 
     def hire(self, int threads, Py_ssize_t each, Py_ssize_t hungriest):
         """Give every thread scratch of its own, as much as the hungriest step needs."""
@@ -362,31 +365,4 @@ cdef class Program:
         return label
 
 
-cdef class Shelf:
-    """Idle programs, the last used at the end: a run takes one that fits, so two at once have one each."""
-    cdef list idle
-    cdef Py_ssize_t most
-
-    def __init__(self, most):
-        self.idle, self.most = [], most
-
-    @cython.critical_section
-    def take(self, list feeds):
-        """An idle program for feeds like these, or None."""
-        cdef Py_ssize_t i
-        for i in range(len(self.idle) - 1, -1, -1):
-            if (<Program> self.idle[i]).fits(feeds):
-                return self.idle.pop(i)
-
-    @cython.critical_section
-    def oldest(self):
-        """The program unused for longest, where no more can be kept: another may take its place. Else None."""
-        if len(self.idle) >= self.most:
-            return self.idle.pop(0)
-
-    @cython.critical_section
-    def put(self, Program program):
-        """Keep a program for later runs, and let the one unused for longest go."""
-        self.idle.append(program)
-        if len(self.idle) > self.most:
-            del self.idle[0]
+include "shelf.pxi"

@@ -1,11 +1,14 @@
 """Programs for new sizes that take over what stays of an old one."""
 import random
+import weakref
 
 import numpy as np
 import pytest
 
+from interp import parts
 from interp.arena import LINE, roomy
 from interp.parts import KEPT
+from interp.plan import Plan
 
 from .test_plan import graph_text, plan
 from .toys import agree, floats, session
@@ -60,3 +63,47 @@ def test_room_to_grow_is_a_quarter_at_the_most():
         found = roomy(size)
         assert found % LINE == 0 and size <= found <= max(size * 5 / 4, size + LINE)
     assert len({roomy(n) for n in np.arange(100_000, 200_000, 64).tolist()}) < 10
+
+
+@pytest.fixture
+def bound(monkeypatch):
+    """The programs that plans have bound and that are still there, and how often they were asked to."""
+    there, bind = weakref.WeakSet(), Plan.bind
+
+    def watched(self, *args):
+        watched.times += 1
+        made = bind(self, *args)
+        there.add(made)
+        return made
+
+    watched.times, watched.there = 0, there
+    monkeypatch.setattr(Plan, "bind", watched)
+    return watched
+
+
+def over(lengths, s):
+    for n in lengths:
+        x, past = fed(n)
+        s.run(None, {"x": x, "past": past})
+
+
+def test_lengths_that_come_again_and_again_are_bound_no_more(bound):
+    s = session(CACHED)
+    for _ in range(5):
+        over(range(1, 6 * KEPT), s)
+    bound.times = 0
+    over(range(1, 6 * KEPT), s)
+    assert bound.times == 0
+
+
+def test_a_thousand_lengths_take_no_more_memory_than_a_few(bound):
+    over(range(1, 1001), session(CACHED))
+    assert bound.times == 1000 and len(bound.there) <= KEPT
+
+
+def test_what_comes_again_is_let_go_where_there_is_no_room_for_it(bound, monkeypatch):
+    monkeypatch.setattr(parts, "ROOM", 40_000)
+    s = session(CACHED)
+    for _ in range(5):
+        over(range(1, 6 * KEPT), s)
+    assert 1 <= len(bound.there) < 2 * KEPT

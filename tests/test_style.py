@@ -106,7 +106,7 @@ def test_kernels_know_neither_graphs_nor_onnx():
 
 
 def test_files_stay_readable_in_one_sitting():
-    files = [*modules(), *(p for end in ("py", "pyx", "pxd", "h", "c") for p in ROOT.glob(f"kernels/**/*.{end}"))]
+    files = [*modules(), *(p for end in ("py", "pyx", "pxd", "pxi", "h", "c") for p in ROOT.glob(f"kernels/**/*.{end}"))]
     generated = {p.with_suffix(".c") for p in ROOT.glob("kernels/*.pyx")}
     lengths = {str(p.relative_to(ROOT)): len(p.read_text(encoding="utf-8").splitlines()) for p in files if p not in generated}
     assert {name: n for name, n in lengths.items() if n > LONGEST} == {}
