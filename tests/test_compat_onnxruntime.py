@@ -524,3 +524,44 @@ def test_a_script_runs_with_it_installed(tmp_path):
 def test_it_is_not_imported_unless_asked_for():
     done = python("-c", "import sys, interp; interp.load; print([m for m in sys.modules if 'interp.compat' in m])")
     assert done.stdout.strip() == "[]"
+
+
+def test_threads_that_share_a_session_get_their_own_answers():
+    session, failed = ours.InferenceSession(ADD), []
+
+    def work(given):
+        for k in range(30):
+            [y] = session.run(None, {"x": np.full((k % 5 + 1, 2), k, np.float32), "b": ONE}, given)
+            if y.shape != (k % 5 + 1, 2) or not (y == k + 1).all():
+                failed.append(k)
+
+    threads = [threading.Thread(target=work, args=(given,)) for given in [None, None, *(ours.RunOptions() for _ in range(6))]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+def test_a_value_may_be_input_and_output_of_a_bound_run():
+    def counted(module):
+        session = module.InferenceSession(ADD)
+        value = module.OrtValue.ortvalue_from_numpy(np.zeros((3, 2), np.float32))
+        binding = session.io_binding()
+        binding.bind_ortvalue_input("x", value)
+        binding.bind_cpu_input("b", ONE)
+        binding.bind_ortvalue_output("y", value)
+        for _ in range(3):
+            session.run_with_iobinding(binding)
+        return value.numpy()
+
+    beside(counted)
+
+
+def test_external_data_is_read_from_beside_the_model(tmp_path):
+    weight = helper.make_tensor("w", 1, [2000], np.arange(2000, dtype=np.float32))
+    graph = helper.make_graph([helper.make_node("Add", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", 1, [2000])],
+                              [helper.make_tensor_value_info("y", 1, [2000])], [weight])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    onnx.save(made, tmp_path / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=10)
+    beside(lambda module: module.InferenceSession(tmp_path / "m.onnx").run(None, {"x": np.ones(2000, np.float32)}))

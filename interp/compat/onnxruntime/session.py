@@ -242,10 +242,11 @@ class InferenceSession(Session):
             return None
         if isinstance(output_names, str) or not isinstance(output_names, Iterable):
             raise TypeError(f"run(): output names are given as a list, not as {output_names!r}")
-        for name in output_names:
+        names = list(output_names)
+        for name in names:
             if name not in self._output_names:
                 raise InvalidArgument.saying(f"Invalid output name:{name}")
-        return list(output_names)
+        return names
 
     def _tried(self, session: native.Session, names: list[str] | None, given: dict[str, Any],
                out: Mapping[str, Any] | None) -> list[Any]:
