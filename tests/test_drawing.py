@@ -21,7 +21,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from interp import InputError, Unsupported, UsageError
 from interp.drawing import draw, heated, scene_of
-from interp.drawing.families import FAMILY
+from interp.drawing.families import COLOURS, FAMILY
+from interp.drawing.heat import ramp
 from interp.drawing.layout import GAP, arrange, layered
 from interp.drawing.numbers import statistics
 from interp.ops import FAMILIES
@@ -232,6 +233,20 @@ def test_what_is_no_profile_of_the_model_is_refused(given):
 
 def test_every_operator_has_a_family_with_a_colour():
     assert {f for f in FAMILIES if f not in FAMILY} <= {"gradient", "ml.classes"}
+
+
+def light(colour):
+    """Relative luminance, of WCAG 2."""
+    parts = np.array([int(colour[i:i + 2], 16) for i in (1, 3, 5)]) / 255
+    return float(np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722])
+
+
+def test_text_on_every_colour_can_be_read():
+    on_white = [(1.05) / (light(c) + 0.05) for pair in COLOURS.values() for c in (pair.light, pair.dark)]
+    scale = [ramp(k / 100) for k in range(101)]
+    warm = [(light(c) + 0.05) / 0.05 if dark else 1.05 / (light(c) + 0.05) for c, dark in scale]
+    assert min(on_white + warm) >= 4.5  # level AA
+    assert [light(c) for c, _ in scale] == sorted((light(c) for c, _ in scale), reverse=True)
 
 
 def test_sizes_that_are_said_replace_names_and_shapes():

@@ -18,7 +18,7 @@ class Colour:
 
 
 COLOURS = {
-    "convolution": Colour("#2f6fb3", "#3a7cc2", "blue"),
+    "convolution": Colour("#2f6fb3", "#3776bb", "blue"),
     "matrix": Colour("#5b53b8", "#6a62c9", "bright_blue"),
     "activation": Colour("#a8442f", "#b5503a", "red"),
     "elementwise": Colour("#5a6572", "#5f6b79", "white"),

@@ -12,6 +12,7 @@ SCHEMA = 1
 # From pale yellow over orange and red to purple: lighter is less, also without colours (after ColorBrewer's YlOrRd).
 STOPS = ((255, 246, 197), (254, 217, 118), (253, 157, 60), (226, 60, 34), (128, 4, 60))
 STRIPS = 40  # of the legend
+MIDDLE = 0.179  # of light: from here on black is read better than white (WCAG 2)
 
 
 @dataclass
@@ -42,7 +43,14 @@ def ramp(share: float) -> tuple[str, bool]:
     at = min(max(share, 0.0), 1.0) ** 0.5 * (len(STOPS) - 1)
     low = min(int(at), len(STOPS) - 2)
     red, green, blue = (round(a + (b - a) * (at - low)) for a, b in zip(STOPS[low], STOPS[low + 1], strict=True))
-    return f"#{red:02x}{green:02x}{blue:02x}", 0.299 * red + 0.587 * green + 0.114 * blue > 140
+    bright = 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+    return f"#{red:02x}{green:02x}{blue:02x}", bright > MIDDLE
+
+
+def linear(part: int) -> float:
+    """A part of a colour as light (sRGB)."""
+    share = part / 255
+    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
 
 
 def time(seconds: float) -> str:

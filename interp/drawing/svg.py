@@ -195,7 +195,7 @@ def card(placed: Placed, heat: Heat | None) -> Iterator[str]:
     head = (f"M{x:.1f} {y + HEAD:.1f}v{-HEAD + 6}q0 -6 6 -6h{w - 12:.1f}q6 0 6 6v{HEAD - 6}z" if not bottom else
             f"M{x + 6:.1f} {y:.1f}h{w - 12:.1f}q6 0 6 6v{HEAD - 12}q0 6 -6 6h{12 - w:.1f}q-6 0 -6 -6v{12 - HEAD}q0 -6 6 -6z")
     yield f'<path class="head" d="{head}"{fill}/>'
-    ink = ' style="fill:#1b1b1b"' if dark else ""
+    ink = ' style="fill:#000"' if dark else ""
     middle = f'x="{x + w / 2:.1f}" text-anchor="middle"' if w > CENTRED else f'x="{x + PAD:.1f}"'
     yield f'<text class="t" {middle} y="{y + 16.5:.1f}"{ink}>{clean(cut(box.title))}</text>'
     for i, text in enumerate(placed.lines):
