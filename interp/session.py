@@ -97,8 +97,9 @@ class Session:
         self._output_names = [v.name for v in self.outputs]
         most = settings["most_bytes"] or memory()
         self._graphs: Variants | None = Variants(source, self.outputs, settings["optimize"], settings["exact"], most)
-        self._settings = Settings(self._graphs.packing, self.threads, Cancel(), settings["most_iterations"], most)
-        self._begin(Body(self._graphs.optimized(graph), list(map(declared, self.inputs)), self._settings))
+        whole = self._graphs.optimized(graph)
+        self._settings = Settings(whole.packing, self.threads, Cancel(), settings["most_iterations"], most)
+        self._begin(Body(whole.graph, list(map(declared, self.inputs)), self._settings))
 
     def _begin(self, body: Body) -> None:
         """What no two sessions share."""
@@ -299,8 +300,9 @@ class Session:
                         tuple(several(tensors)) if tensors else ())
         found = self._bodies.get(wanted)
         if found is None:
-            graph = graphs.graph(wanted)
-            found = self._bodies[wanted] = Body(graph, list(map(declared, graph.inputs)), self._settings)
+            graph, packing = graphs.find(wanted)
+            settings = replace(self._settings, constant=packing)
+            found = self._bodies[wanted] = Body(graph, list(map(declared, graph.inputs)), settings)
             for old in list(self._bodies)[:-KEPT]:
                 self._bodies.pop(old, None)
         return found

@@ -24,17 +24,23 @@ class Wanted(NamedTuple):
     tensors: tuple[str, ...] = ()
 
 
+class Variant(NamedTuple):
+    """A graph as it runs, and what is made of its constants: it goes when the graph does."""
+
+    graph: Graph
+    packing: Packing
+
+
 class Variants:
-    """A model's graphs, optimized, and what is made of their constants; all that runs them may share it."""
+    """A model's graphs, optimized; a session and its copies share them."""
 
     def __init__(self, source: Source, outputs: Sequence[Value], level: int, exact: bool, most_bytes: int):
         self._source, self._level, self._exact, self._most_bytes = source, level, exact, most_bytes
         self._outputs = {v.name: v for v in outputs}
-        self.packing = Packing()
-        self._found: dict[Wanted, Graph] = {}
+        self._found: dict[Wanted, Variant] = {}
 
-    def graph(self, wanted: Wanted) -> Graph:
-        """The graph of a variant. Raises UsageError for names that the model lacks."""
+    def find(self, wanted: Wanted) -> Variant:
+        """The graph for what is wanted. Raises UsageError for names that the model lacks."""
         for name in wanted.outputs or ():
             if name not in self._outputs:
                 raise UsageError(f"the model has no output {name}; it gives {listed(list(self._outputs.values()))}"
@@ -56,14 +62,15 @@ class Variants:
         known = {**graph.hints, **self._outputs}
         return [known.get(o, Value(o)) for n in graph.nodes for o in n.outputs if o]
 
-    def optimized(self, graph: Graph) -> Graph:
+    def optimized(self, graph: Graph) -> Variant:
         """A graph as it runs."""
         stored = list(graph.constants.values())
         graph = optimized(graph, self._level, self._most_bytes, self._exact)
         for array in stored:  # what passes made of them is there, and programs read them again
             let_go(array)
-        self.packing.own(constants(graph).values())
-        return graph
+        packing = Packing()
+        packing.own(constants(graph).values())
+        return Variant(graph, packing)
 
 
 def inner(graph: Graph, names: Sequence[str]) -> list[Value]:

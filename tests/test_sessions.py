@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import copy
 import ctypes
+import gc
 import multiprocessing
 import os
 import pickle
@@ -85,6 +86,18 @@ def test_tensors_whose_sizes_only_the_data_tell():
     x = np.array([1, -1, 2], "f4")
     [i] = session(TAIL).run([], {"x": x}, tensors=["i"])
     assert i.tolist() == [[0, 2]]
+
+
+def test_weights_that_were_packed_for_tensors_go_when_others_are_asked_for():
+    nodes = "".join(f"v{k + 1} = Mul(v{k}, w) " for k in range(20))
+    s = session(f"m (float[3] v0) => (float[3] v20) <float[3] w = {{1, 2, 4}}> {{ {nodes} }}")
+    packed = []
+    for k in range(1, 20):
+        [v] = s.run([], {"v0": np.ones(3, "f4")}, tensors=[f"v{k}"])
+        assert v.tolist() == [1, 2**k, 4**k]
+        packed.append(weakref.ref([*s._bodies.values()][-1].settings.constant))
+    gc.collect()
+    assert sum(p() is not None for p in packed) <= 8
 
 
 def test_observers_and_tensors_go_together():
