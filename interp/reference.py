@@ -10,7 +10,6 @@ import numpy as np
 import onnx
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
-from .errors import Unsupported
 from .ops import standard
 from .registry import Op, Registry
 from .session import Session, load
@@ -123,22 +122,28 @@ class ReferenceEvaluator:
 
     def run(self, output_names: Sequence[str] | None, feed_inputs: Mapping[str, Any], attributes: Mapping[str, Any] | None = None,
             intermediate: bool = False) -> Any:
-        """The outputs of these names (None: all) as a list; with ``intermediate`` a dictionary of every result by name.
+        """The results of these names (None: the outputs) as a list; with ``intermediate`` a dictionary of all of them by name.
 
         ``attributes`` are those of a FunctionProto. Raises InputError for feeds that do not fit, and RunError, which names
         the node, where one fails.
         """
         session = self._called(attributes or {}) if isinstance(self.proto_, FunctionProto) else self._session
         if not intermediate:
-            return session.run(None if output_names is None else list(output_names), feed_inputs)
+            asked = self.output_names if output_names is None else list(output_names)
+            inner = [n for n in asked if n not in self.output_names]
+            if not inner:
+                return session.run(asked, feed_inputs)
+            given = session.run(self.output_names, feed_inputs, tensors=inner)
+            made = dict(zip([*self.output_names, *inner], given, strict=True))
+            return [made[n] for n in asked]
         graph = graph_of(self.proto_)
         there = {v.name for v in session.tensors}.difference(v.name for v in session.outputs)
         wanted = [] if graph is None else [o for n in graph.node for o in n.output if o in there]
         stored = [] if graph is None else [numpy_helper.to_array(t) for t in graph.initializer]
         found = dict(zip((t.name for t in graph.initializer), stored, strict=True)) if graph is not None else {}
         found.update(feed_inputs)
-        made = session.run(None, feed_inputs, tensors=wanted)
-        return {**found, **dict(zip([*(v.name for v in session.outputs), *wanted], made, strict=True))}
+        given = session.run(None, feed_inputs, tensors=wanted)
+        return {**found, **dict(zip([*(v.name for v in session.outputs), *wanted], given, strict=True))}
 
     def _called(self, attributes: Mapping[str, Any]) -> Session:
         """The function with values for its attributes."""
@@ -251,5 +256,5 @@ def attribute(name: str, value: Any) -> onnx.AttributeProto:
         items = [numpy_helper.from_array(v) if isinstance(v, np.ndarray) else v for v in value]
         return helper.make_attribute(name, items, attr_type=None if items else onnx.AttributeProto.INTS)
     if not isinstance(value, str | int | float):
-        raise Unsupported(f"attribute {name}: a {type(value).__name__} cannot be handed to a class of new_ops")
+        raise TypeError(f"attribute {name}: bodies and types cannot be handed to a class of new_ops; write it with interp.op")
     return helper.make_attribute(name, value)

@@ -131,6 +131,10 @@ def test_an_operator_that_raises_names_its_node():
     node = helper.make_node("Angry", ["x"], ["y"], "my node", domain="custom")
     with pytest.raises(interp.RunError, match="my node.*no such luck"):
         interp.ReferenceEvaluator(node, new_ops=[Angry]).run(None, {"x": X})
+    body = parser.parse_model(HEAD + "g (float[N] x) => (float[N] y) { y = custom.Angry<b = b (float[N] v) => (float[N] w) "
+                                     "{ w = Neg(v) }>(x) }")
+    with pytest.raises(interp.RunError, match="Angry_0.*attribute b: bodies"):
+        interp.ReferenceEvaluator(body, new_ops=[Angry]).run(None, {"x": X})
 
 
 def test_an_operator_of_the_command_lines_kind_that_raises_names_its_node():
@@ -158,6 +162,12 @@ def test_intermediate_results_come_by_name():
     model = parser.parse_model(HEAD + "g (float[N] x) => (float[N] y) <float[1] w = {2}> "
                                       "{ v = Mul(x, w) u, t = Split<num_outputs = 2>(v) y = Neg(v) }")
     both(model, {"x": X[:2]}, run={"intermediate": True})
+
+
+def test_inner_results_are_asked_for_by_name():
+    model = parser.parse_model(HEAD + "g (float[N] x) => (float[N] y) { a = Exp(x) y = Neg(a) }")
+    both(model, {"x": X}, names=["a"])
+    both(model, {"x": X}, names=["y", "a", "y"])
 
 
 def test_graphs_functions_nodes_paths_and_bytes_run(tmp_path):

@@ -15,7 +15,7 @@ ARROWS = {
     "record": "",
     "errors": "",
     "types": "",
-    "reference": "session registry ops observe errors",
+    "reference": "session registry ops observe",
     "compat": "backend session source loading rewriting writing observe graph ops types errors",
     "dims": "types",
     "frozen": "",
