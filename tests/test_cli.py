@@ -98,7 +98,7 @@ def test_only_argparse_is_imported_before_the_arguments_are_read():
 
 def test_a_plain_run_needs_neither_rich_nor_pillow(identity):
     code = f"import sys; from interp.cli import main; main([{str(identity(TensorProto.FLOAT, [2]))!r}])\n" \
-           "print([m for m in ('rich', 'PIL') if m in sys.modules])"
+           "print([m for m in ('rich', 'PIL', 'interp.observe', 'interp.profiling', 'interp.writing') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 

@@ -47,6 +47,7 @@ def found(path, *given):
     (LOOP, ["-i", "x=[1,2]"], "root", ["turn"], "nan"),
     (NARROW, ["-i", "x=[1,2]"], "root", [], "nan"),
     (LARGE, ["-i", "x=[1000,1]"], "big", [], "finite"),
+    (LARGE.replace("x)", "file)").replace(" x", " file"), ["-i", "file=[1000,1]"], "big", [], "finite"),
 ])
 def test_the_first_node_is_named_and_its_model_fails_alone(saved, tmp_path, text, given, node, within, kind):
     report = found(saved(text), *given, "-o", tmp_path / "cut.onnx")

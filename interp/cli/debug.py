@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import interp
 from interp import nonfinite
 from interp.cli import checks, show
@@ -63,7 +61,7 @@ def write(args: argparse.Namespace, graph: Any, found: Found, load: Any, feeds: 
         values = {**feeds, **inner(load(optimize=0), feeds)}
     model, data = Path(args.output), Path(args.output).with_name("inputs.npz")
     fed = nonfinite.write_alone(graph, found, model, values)
-    np.savez(data, **{k: checks.storable(a) for name, value in fed.items() for k, a in checks.parts(name, value)})  # type: ignore
+    checks.save_archive(data, {k: checks.storable(a) for name, value in fed.items() for k, a in checks.parts(name, value)})
     check = "--check-nan" if any(s.nan for s in found.spoilt) else "--check-finite"
     session = interp.load(str(model), registry=layered(args.kernels) if args.kernels else interp.standard)
     again = nonfinite.search(session, {v.name: fed[v.name] for v in session.inputs})

@@ -21,10 +21,10 @@ def main(args: argparse.Namespace) -> int:
     found = profiles.measured(session, feeds, args)
     if args.json:
         show.write_json({"schema": SCHEMA, "model": str(args.model), "about": session.metadata, "threads": session.threads,
-                         **profiles.as_json(found), "trace": args.trace}, args.json)
+                         **found.as_json(), "trace": args.trace}, args.json)
     if args.json != "-":
         printer = show.Printer(sys.stdout)
         printer.line(*header(session, args.model))
-        for line in profiles.lines(found, args.by, session.threads):
+        for line in found.lines(args.by, session.threads):
             printer.line(*line)
     return 0

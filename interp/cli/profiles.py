@@ -28,6 +28,27 @@ class Found:
     profile: interp.Profile
     peak: Peak
 
+    def as_json(self) -> dict[str, Any]:
+        """A profile as JSON has it, whose keys stay what they are as long as `schema` is 1."""
+        report = self.profile.report()
+        report["memory"]["peak"] = asdict(self.peak)
+        return report
+
+    def lines(self, by: str | None, threads: int) -> Iterator[Line]:
+        """What a run takes as a whole, then the tables."""
+        found = self.profile
+        yield from whole(found, self.peak, threads)
+        if by != "node":
+            yield []
+            yield from table(found, HEADS[by or "op"], [(g, group_cells(g, by or "op")) for g in found.grouped(by or "op")])
+        if by in (None, "node"):
+            nodes = found.nodes if by else sorted(found.nodes, key=lambda n: -n.seconds)
+            shown = nodes if by or not sys.stdout.isatty() else nodes[:LONGEST]
+            yield []
+            yield from table(found, HEADS["node"], [(n, node_cells(n)) for n in shown])
+            if len(shown) < len(nodes):
+                yield [(f"{len(nodes) - len(shown)} more take less; --by node lists all, in order", "dim")]
+
 
 def measured(session: Any, feeds: dict[str, Any], args: argparse.Namespace) -> Found:
     """The profile of a session; on the way the trace that the arguments ask for is written."""
@@ -45,29 +66,6 @@ def measured(session: Any, feeds: dict[str, Any], args: argparse.Namespace) -> F
     if args.trace:
         trace.save(args.trace)
     return Found(found, next(iter(memory.peaks.values())))
-
-
-def as_json(found: Found) -> dict[str, Any]:
-    """A profile as JSON has it, whose keys stay what they are as long as `schema` is 1."""
-    report = found.profile.report()
-    report["memory"]["peak"] = asdict(found.peak)
-    return report
-
-
-def lines(measured: Found, by: str | None, threads: int) -> Iterator[Line]:
-    """What a run takes as a whole, then the tables."""
-    found = measured.profile
-    yield from whole(found, measured.peak, threads)
-    if by != "node":
-        yield []
-        yield from table(found, HEADS[by or "op"], [(g, group_cells(g, by or "op")) for g in found.grouped(by or "op")])
-    if by in (None, "node"):
-        nodes = found.nodes if by else sorted(found.nodes, key=lambda n: -n.seconds)
-        shown = nodes if by or not sys.stdout.isatty() else nodes[:LONGEST]
-        yield []
-        yield from table(found, HEADS["node"], [(n, node_cells(n)) for n in shown])
-        if len(shown) < len(nodes):
-            yield [(f"{len(nodes) - len(shown)} more take less; --by node lists all, in order", "dim")]
 
 
 def whole(found: interp.Profile, peak: Peak, threads: int) -> Iterator[Line]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interp.cli import profiles, show
+from interp.cli import show
 from interp.cli.checks import parts
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def lines(run: Run) -> Iterator[list[Any]]:
         yield ["runs     ", "  ".join(show.duration(t) for t in run.later)]
     if args.profile:
         yield []
-        yield from profiles.lines(run.measured, None, run.session.threads)
+        yield from run.measured.lines(None, run.session.threads)
     for verdict in run.verdicts:
         if verdict.ok:
             yield [("expect", "bold"), "   ", f"{verdict.name}: {verdict.text}"]
@@ -114,7 +114,7 @@ def as_json(run: Run) -> dict[str, Any]:
         "expect": [{"output": v.name, "ok": v.ok, "text": v.text, "wrong": v.wrong, "largest": v.largest} for v in run.verdicts],
         "nan": {"checked": run.args.check_nan, "outputs": run.nans, "blame": run.blame},
         "images": run.images,
-        **({"profile": profiles.as_json(run.measured)} if run.args.profile else {}),
+        **({"profile": run.measured.as_json()} if run.args.profile else {}),
         "notices": run.notices,
         "seed": run.args.seed,
         "ok": run.ok,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import interp
-from interp.cli import checks, pictures, profiles, report, show, specs
+from interp.cli import checks, pictures, report, show, specs
 from interp.cli.feeds import Feed, collect
 from interp.errors import UsageError
 
@@ -83,6 +83,8 @@ def main(args: argparse.Namespace) -> int:
     run.later = timed(lambda: session.run(names, feeds, tensors=tensors), run)
     check(run, feeds)
     if args.profile or args.trace:
+        from interp.cli import profiles  # it takes as long to import as a small model to run
+
         run.measured = profiles.measured(session, feeds, args)
     if args.output:
         save(run.outputs, Path(args.output))
@@ -136,15 +138,6 @@ def wanted(session: Any, args: argparse.Namespace) -> tuple[list[str], list[str]
     return (asked, []) if set(asked) <= set(ends) else ([], asked)
 
 
-def observed(session: Any, observer: Callable, feeds: dict[str, Any]) -> list[Any]:
-    """A run that an observer watches."""
-    session.observers.append(observer)
-    try:
-        return session.run(None, feeds)
-    finally:
-        session.observers.remove(observer)
-
-
 def timed(once: Callable[[], Any], run: Run) -> list[float]:
     """Seconds of every run after the first and the warm-up."""
     runs = int(run.first < QUICK) if run.args.runs is None else run.args.runs
@@ -168,20 +161,28 @@ def check(run: Run, feeds: dict[str, Any]) -> None:
     if args.check_nan or args.check_finite:
         run.nans = [name for name, value in run.outputs.items() if checks.has_nan(value, args.check_finite)]
     if run.nans:
-        watch = checks.NanWatch(args.check_finite)
-        for level in dict.fromkeys((min(args.optimize, 1), args.optimize)):  # fused, nodes have lost their names
-            if watch.first is None:
-                observed(run.opened(optimize=level), watch, feeds)
+        found = None
+        for level in dict.fromkeys((0, args.optimize)):  # fused, nodes have lost their names
+            found = found or first_spoilt(run.opened(optimize=level), feeds, args.check_finite)
         what = "NaN or infinity" if args.check_finite else "NaN"
         fed = [f"the input {f.name} holds {what}" for f in run.feeds if checks.has_nan(f.value, args.check_finite)]
-        run.blame = "; ".join([*fed, *([watch.first] if watch.first else [])])
+        run.blame = "; ".join([*fed, *([found] if found else [])])
+
+
+def first_spoilt(session: Any, feeds: dict[str, Any], infinite: bool) -> str | None:
+    """The node that makes the first NaN of a run, or infinity."""
+    from interp import nonfinite  # likewise
+
+    session.open_bodies()
+    found = nonfinite.search(session, feeds, infinite)
+    return None if found is None else f"{found.event.node} ({found.event.op_type}) gives the first, in {found.spoilt[0].name}"
 
 
 def save(outputs: dict[str, Any], place: Path) -> None:
     """Write outputs to one .npz or .npy, or each to a file of its own in a folder."""
     arrays = {key: checks.storable(a) for name, value in outputs.items() for key, a in checks.parts(name, value)}
     if place.suffix == ".npz":
-        np.savez(place, **arrays)  # type: ignore[arg-type]
+        checks.save_archive(place, arrays)
     elif place.suffix == ".npy":
         if len(arrays) != 1:
             raise UsageError(f"{place} holds one array, there are {len(arrays)}; -o FILE.npz holds all, --outputs NAME picks one")
