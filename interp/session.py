@@ -120,7 +120,8 @@ class Session:
         `tensors` lists them; also inputs and initializers), which follow the outputs. ``out`` has C-contiguous arrays by
         output name, which are filled and returned.
         Raises InputError for a feed that is missing, unknown, or of another type, rank or size than declared, and for an array
-        in ``out`` that does not fit; RunError, which names the node, where a kernel fails; UsageError once the session is closed.
+        in ``out`` that does not fit; RunError, which names the node, where a kernel fails; UsageError once the session is closed;
+        ModelError where other outputs, tensors or feeds take reading the model again, and its file has changed.
         """
         if type(feeds) is not dict and not isinstance(feeds, Mapping):
             raise InputError(f"feeds are given as {{name: array}}, not as {type(feeds).__name__}")
