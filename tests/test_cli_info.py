@@ -89,6 +89,7 @@ def test_models_that_nobody_can_run_are_told_of(tmp_path):
     onnx.save(hostile(), tmp_path / "h.onnx")
     done = run("info", tmp_path / "h.onnx")
     assert done.returncode == 0 and "missing" in done.stdout and "\x1b" not in done.stdout + done.stderr
+    assert len(succeeds("info", tmp_path / "h.onnx", "--shapes", "-q").splitlines()) == 4  # a head and three tensors
     found = told(tmp_path / "h.onnx")
     assert found["memory"] is None and found["memory_unknown"] and found["operators"][0]["missing"]
 

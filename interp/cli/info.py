@@ -13,6 +13,7 @@ import interp
 from interp.cli import show
 from interp.cli.draw import noticed
 from interp.cli.run import layered
+from interp.drawing.text import shown
 from interp.inventory import Inventory, Layer, Share, Tensor, inventory
 from interp.survey import Survey, survey
 
@@ -35,7 +36,7 @@ def main(args: argparse.Namespace) -> int:
     if args.json != "-":
         printer = show.Printer(sys.stdout)
         for line in lines(args, found, made):
-            printer.line(*line)
+            printer.line(*((shown(part), "") if isinstance(part, str) else (shown(part[0]), part[1]) for part in line))
     sys.stdout.flush()
     return 0
 
