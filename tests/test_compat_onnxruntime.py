@@ -1,4 +1,5 @@
 """interp.compat.onnxruntime beside onnxruntime itself: the same calls, the same answers, the same exceptions."""
+import inspect
 import json
 import subprocess
 import sys
@@ -244,6 +245,38 @@ def test_options_have_the_names_types_and_defaults_of_onnxruntime():
         assert [(str(v), repr(v), int(v), f"{v}") for v in mine.__members__.values()] == [
             (str(v), repr(v), int(v), f"{v}") for v in due.__members__.values()]
         assert int(mine(0)) == int(due(0)) == 0
+
+
+NOT_THERE = {  # what serves devices, captured graphs and compiled contexts, of which there are none here
+    "create_ortvalue_from_shape_and_type", "get_input_epdevices", "get_input_memory_infos", "get_output_memory_infos",
+    "get_provider_graph_assignment_info", "get_tuning_results", "set_tuning_results", "release_captured_graph",
+    "add_provider_for_devices", "set_ep_context_data_read_func", "clear_ep_context_data_read_func",
+    "set_provider_selection_policy_delegate"}
+
+
+@pytest.mark.parametrize("kind", ["InferenceSession", "SessionOptions", "RunOptions", "OrtValue", "IOBinding", "OrtDevice", "NodeArg"])
+def test_methods_have_the_names_and_parameters_of_onnxruntime(kind):
+    mine, due = getattr(ours, kind), getattr(theirs, kind)
+    for name in {n for n in dir(due) if not n.startswith("_")} - NOT_THERE:
+        found, expected = getattr(mine, name), getattr(due, name)
+        try:
+            parameters = list(inspect.signature(expected).parameters)
+        except (TypeError, ValueError):  # compiled ones do not tell theirs
+            continue
+        assert list(inspect.signature(found).parameters) == parameters, name
+
+
+def test_descriptions_of_memory_are_kept():
+    def kept(module):
+        memory = module.OrtMemoryInfo("Cpu", module.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, module.OrtMemType.DEFAULT)
+        arenas = module.OrtArenaCfg(5, -1, 7, -1), module.OrtArenaCfg({"max_mem": 3, "initial_chunk_size_bytes": 9})
+        module.SessionOptions().set_provider_selection_policy(module.OrtExecutionProviderDevicePolicy.MAX_PERFORMANCE)
+        enumerations = module.OrtAllocatorType, module.OrtMemType, module.OrtExecutionProviderDevicePolicy
+        return (module.create_and_register_allocator(memory, module.OrtArenaCfg(0, -1, -1, -1)), memory.name, memory.device_id,
+                str(memory.allocator_type), str(memory.mem_type), [(a.max_mem, a.initial_chunk_size_bytes) for a in arenas],
+                [{n: int(v) for n, v in e.__members__.items()} for e in enumerations])
+
+    beside(kept)
 
 
 def test_entries_by_key_are_kept():

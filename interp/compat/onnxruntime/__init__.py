@@ -5,7 +5,8 @@
     python -m interp.compat.onnxruntime SCRIPT.py …      # from a shell
 
 It follows onnxruntime 1.32, and says so in `__version__`, because programs compare that with the least that they need;
-`get_build_info()` tells what really runs. `uninstall()` takes it away again.
+`get_build_info()` tells what really runs. `uninstall()` takes it away again. A process that is started anew (by multiprocessing's
+"spawn") has to call `install()` itself.
 
 **The same**: InferenceSession (from a path or bytes) with all its ways to run, names, types and sizes of inputs and outputs,
 OrtValue, IOBinding, SessionOptions, RunOptions, the exceptions of `capi.onnxruntime_pybind11_state` with their codes, and what
@@ -32,6 +33,7 @@ files outside the model's folder is refused.
 `interp.op`), compiled and packaged models, models in the ORT format, `onnxruntime.quantization` and the tools beside it.
 """
 from . import capi as capi
+from .allocators import OrtAllocatorType, OrtArenaCfg, OrtMemoryInfo, OrtMemType, create_and_register_allocator
 from .binding import IOBinding as IOBinding
 from .binding import IOBinding as SessionIOBinding
 from .environment import (
@@ -53,6 +55,7 @@ from .options import (
     ExecutionOrder,
     GraphOptimizationLevel,
     IgnoredOption,
+    OrtExecutionProviderDevicePolicy,
     RunOptions,
     SessionOptions,
     set_default_logger_severity,
@@ -67,8 +70,10 @@ __author__ = "the authors of onnx-interp"
 version, package_name, cuda_version = __version__, "onnxruntime", ""
 __all__ = [
     "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "IOBinding", "IgnoredOption", "InferenceSession",
-    "ModelMetadata", "NodeArg", "OrtDevice", "OrtDeviceVendorId", "OrtValue", "RunOptions", "SessionIOBinding", "SessionOptions",
-    "SparseTensor", "__version__", "copy_tensors", "disable_telemetry_events", "enable_telemetry_events", "get_all_providers",
-    "get_available_providers", "get_build_info", "get_device", "get_ep_devices", "get_version_string", "has_collective_ops",
-    "install", "preload_dlls", "print_debug_info", "set_default_logger_callback", "set_default_logger_severity",
-    "set_default_logger_verbosity", "set_global_thread_pool_sizes", "set_seed", "uninstall"]
+    "ModelMetadata", "NodeArg", "OrtAllocatorType", "OrtArenaCfg", "OrtDevice", "OrtDeviceVendorId",
+    "OrtExecutionProviderDevicePolicy", "OrtMemType", "OrtMemoryInfo", "OrtValue", "RunOptions", "SessionIOBinding",
+    "SessionOptions", "SparseTensor", "__version__", "copy_tensors", "create_and_register_allocator",
+    "disable_telemetry_events", "enable_telemetry_events", "get_all_providers", "get_available_providers", "get_build_info",
+    "get_device", "get_ep_devices", "get_version_string", "has_collective_ops", "install", "preload_dlls", "print_debug_info",
+    "set_default_logger_callback", "set_default_logger_severity", "set_default_logger_verbosity",
+    "set_global_thread_pool_sizes", "set_seed", "uninstall"]

@@ -60,6 +60,18 @@ class ExecutionOrder(Listed):
     MEMORY_EFFICIENT = 2
 
 
+class OrtExecutionProviderDevicePolicy(Listed):
+    """Which device is preferred, where there are several."""
+
+    DEFAULT = 0
+    PREFER_CPU = 1
+    PREFER_NPU = 2
+    PREFER_GPU = 3
+    MAX_PERFORMANCE = 4
+    MAX_EFFICIENCY = 5
+    MIN_OVERALL_POWER = 6
+
+
 class Setting:
     """A property with a type. One without ``effect`` does nothing here, and warns where it is not ``default``."""
 
@@ -191,6 +203,11 @@ class SessionOptions(Settings):
         """Take note of a provider: only the CPU's has an effect, which is there anyway."""
         if name != "CPUExecutionProvider":
             ignored([name])
+
+    def set_provider_selection_policy(self, policy: OrtExecutionProviderDevicePolicy) -> None:
+        """Not done: there is one provider. It warns once, but for DEFAULT and PREFER_CPU."""
+        if policy > OrtExecutionProviderDevicePolicy.PREFER_CPU:
+            ignored([str(policy)])
 
     def has_providers(self) -> bool:
         """False: sessions name theirs."""
