@@ -254,7 +254,8 @@ NOT_THERE = {  # what serves devices, captured graphs and compiled contexts, of 
     "set_provider_selection_policy_delegate"}
 
 
-@pytest.mark.parametrize("kind", ["InferenceSession", "SessionOptions", "RunOptions", "OrtValue", "IOBinding", "OrtDevice", "NodeArg"])
+@pytest.mark.parametrize("kind", ["InferenceSession", "SessionOptions", "RunOptions", "OrtValue", "IOBinding", "OrtDevice",
+                                  "NodeArg"])
 def test_methods_have_the_names_and_parameters_of_onnxruntime(kind):
     mine, due = getattr(ours, kind), getattr(theirs, kind)
     for name in {n for n in dir(due) if not n.startswith("_")} - NOT_THERE:
