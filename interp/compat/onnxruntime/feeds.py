@@ -26,6 +26,8 @@ def taken(inputs: Mapping[str, Value], feeds: Mapping[str, Any]) -> dict[str, An
     for name, fed in feeds.items():
         value = inputs.get(name)
         if value is None:
+            if not isinstance(name, str):
+                raise TypeError(f"run(): inputs are named by strings, not by {name!r}")
             raise InvalidArgument.saying(f"Invalid input name: {name}")
         plain = type(fed) is np.ndarray and fed.dtype.kind not in "OUS" and fed.dtype.isnative and value.type != "tensor(string)"
         given[name] = fed if plain else one(value, fed)
@@ -89,6 +91,8 @@ def unfit(inputs: Mapping[str, Value], feeds: Mapping[str, Any]) -> OrtError | N
         value, found = inputs[name], type_of(fed)
         if fed is None:
             continue
+        if isinstance(fed, np.ndarray) and found not in DTYPE and fed.dtype.kind not in "OUSV":
+            raise RuntimeError(f"{name}: NumPy type {fed.dtype} can't be converted to one of ONNX's.")
         if value.type and found != value.type and not value.type.startswith("optional") and not (
                 isinstance(fed, list) and value.type.startswith("seq") and (not fed or found == value.type)):
             if value.type.startswith("seq") and isinstance(fed, np.ndarray):

@@ -244,6 +244,8 @@ class InferenceSession(Session):
             raise TypeError(f"run(): output names are given as a list, not as {output_names!r}")
         names = list(output_names)
         for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"run(): outputs are named by strings, not by {name!r}")
             if name not in self._output_names:
                 raise InvalidArgument.saying(f"Invalid output name:{name}")
         return names
