@@ -1,8 +1,12 @@
 """An ONNX runtime that people can read: `interp.load("model.onnx").run(None, feeds)`."""
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from importlib import import_module
+
+TYPE_CHECKING = False  # for type checkers it is true; to import it from typing takes as long as argparse
 if TYPE_CHECKING:
+    from typing import Any
+
     from . import drawing as drawing
     from . import errors as errors
     from .checking import check_model as check_model

@@ -2,15 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .dims import Dim, Fact, Size, fresh, named, names
-from .errors import InterpError, ModelError
+from .errors import InterpError, ModelError, UnsupportedType
 from .graph import Graph, Node, Value
 from .record import field, record
-from .registry import check_types
+from .registry import Op, check_types
+from .schema import Schema
 from .types import type_of
 
 UNKNOWN = "?"  # the type of a value of which not even that is known
@@ -82,8 +84,8 @@ def output_facts(node: Node, facts: Sequence[Fact | None], scopes: dict[str, Sco
 
 def sizes(shape: Any) -> tuple[Size, ...] | None:
     """What a shape rule says of one output, if it is a shape."""
-    found = None if shape is None else tuple(int(n) if isinstance(n, np.integer) else n for n in shape)
-    if found is not None and not all(isinstance(n, int | Dim) for n in found):
+    found = None if shape is None else tuple([n if type(n) is int or not isinstance(n, np.integer) else int(n) for n in shape])
+    if found is not None and not all([type(n) is int or isinstance(n, (int, Dim)) for n in found]):
         raise ValueError(f"its shape rule gives {shape!r}, which is no tuple of sizes")
     return found
 
@@ -123,8 +125,20 @@ def bound_types(node: Node, facts: Sequence[Fact | None]) -> dict[str, str]:
             continue
         if k not in node.schema.types and k != t and k.startswith(("tensor", "seq", "optional", "map")):
             raise ModelError(f"{label(node)}: {t} given where {k} is due")
-    check_types(label(node), node.schema, node.op, {k: t for k, t in constraints.items() if "?" not in t})
+    given = tuple([item for item in constraints.items() if "?" not in item[1]])
+    if not allowed(node.schema, node.op, given):
+        check_types(label(node), node.schema, node.op, dict(given))
     return constraints
+
+
+@lru_cache(4096)
+def allowed(schema: Schema, op: Op, given: tuple[tuple[str, str], ...]) -> bool:
+    """Whether an operator may be given such types: those of a network's nodes are the same time and again."""
+    try:
+        check_types("", schema, op, dict(given))
+    except UnsupportedType:
+        return False
+    return True
 
 
 def label(node: Node) -> str:

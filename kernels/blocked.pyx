@@ -1,5 +1,4 @@
 """Convolutions in the blocked layout, (N, blocks of 8 channels, H, W, 8): direct, by Winograd's way, and depthwise."""
-from dataclasses import dataclass
 cimport numpy as cnp
 import numpy as np
 from .activate cimport Activation, activation
@@ -78,13 +77,17 @@ def way_of(shape, group, input_is_blocked, out, stride, dilation, exact=False):
     return WINOGRAD if min(shape[1], shape[0] // group) >= 16 and min(out) >= 12 else DIRECT
 
 
-@dataclass(frozen=True)
 class Packing:
     """How to pack constant weights, for a blocked or a plain input and a way; equal ones pack alike."""
 
-    groups: int
-    plain: bool
-    way: int = DIRECT
+    def __init__(self, groups, plain, way=DIRECT):
+        self.groups, self.plain, self.way = groups, plain, way
+
+    def __eq__(self, other):
+        return type(other) is Packing and (other.groups, other.plain, other.way) == (self.groups, self.plain, self.way)
+
+    def __hash__(self):
+        return hash((Packing, self.groups, self.plain, self.way))
 
     def __call__(self, w):
         return Packed(w, self)

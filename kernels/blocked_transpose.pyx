@@ -1,5 +1,4 @@
 """Transposed convolutions whose kernel is as large as their stride, of a blocked input: each pixel makes a patch of its own."""
-from dataclasses import dataclass
 cimport numpy as cnp
 import numpy as np
 from .activate cimport Activation, activation as named
@@ -35,11 +34,17 @@ cdef enum:
 MOST = 1 << 40  # of elements that any array has
 
 
-@dataclass(frozen=True)
 class Packing:
     """How to pack constant weights, for a plain or a blocked result; equal ones pack alike."""
 
-    plain: bool
+    def __init__(self, plain):
+        self.plain = plain
+
+    def __eq__(self, other):
+        return type(other) is Packing and other.plain == self.plain
+
+    def __hash__(self):
+        return hash((Packing, self.plain))
 
     def __call__(self, w):
         return Packed(w, self.plain)

@@ -1,6 +1,5 @@
 """Convolutions: weights by patches of the input as a blocked product; depthwise ones as sums of shifted rows."""
 import math
-from dataclasses import dataclass
 cimport numpy as cnp
 import numpy as np
 from .activate cimport activation as fill_activation
@@ -42,11 +41,17 @@ def depthwise(shape, group):
     return shape[1] == 1 and 1 < group and shape[0] <= MULTIPLIED * group
 
 
-@dataclass(frozen=True)
 class Packing:
     """How to pack constant weights of so many groups; equal ones pack alike."""
 
-    groups: int
+    def __init__(self, groups):
+        self.groups = groups
+
+    def __eq__(self, other):
+        return type(other) is Packing and other.groups == self.groups
+
+    def __hash__(self):
+        return hash((Packing, self.groups))
 
     def __call__(self, w):
         return Packed(w, self.groups)

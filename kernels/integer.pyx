@@ -1,6 +1,5 @@
 """Products of bytes, of matrices and by patches of images: exact in 32 bits, as they are, scaled, or quantised again."""
 import math
-from dataclasses import dataclass
 cimport numpy as cnp
 import numpy as np
 from libc.stdint cimport int16_t, int32_t, uint8_t
@@ -132,11 +131,17 @@ class Rows:
             self.halves = rows_of(np.ascontiguousarray(w), w.shape[0], k)
 
 
-@dataclass(frozen=True)
 class Packing:
     """How to pack constant weights of so many groups; equal ones pack alike."""
 
-    groups: int
+    def __init__(self, groups):
+        self.groups = groups
+
+    def __eq__(self, other):
+        return type(other) is Packing and other.groups == self.groups
+
+    def __hash__(self):
+        return hash((Packing, self.groups))
 
     def __call__(self, w):
         return Rows(w, self.groups)

@@ -27,7 +27,7 @@ ARROWS = {
     "gradient": "graph schema registry errors",
     "plugins": "registry",
     **dict.fromkeys(MODEL.split(), f"{MODEL} plugins messages gradient graph schema registry types errors"),
-    "infer": "graph dims registry types errors",
+    "infer": "graph dims registry schema types errors",
     "call": "infer graph dims types errors kernels",
     "optimize": "branches graph infer call registry ops schema dims types errors kernels",
     "arena": "errors kernels",

@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
 
 from interp.errors import UsageError
+
+TYPE_CHECKING = False  # for type checkers it is true
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 SUMMARY = """\
 examples:
@@ -51,6 +53,8 @@ class Parser(argparse.ArgumentParser):
 def nearest(name: str, names: Iterable[str]) -> str:
     """Which of the names may have been meant, as the end of a sentence on what lacks one."""
     known = list(names)
+    import difflib
+
     close = difflib.get_close_matches(name, known, 1, 0.5)
     if close:
         return f"did you mean {close[0]}?"

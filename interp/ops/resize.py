@@ -2,9 +2,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +14,9 @@ from ..record import record
 from ..registry import op
 from .layout import put_off
 from .shapes import axes_of, shape_of
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 COORDINATES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
                "tf_crop_and_resize")
@@ -29,9 +31,16 @@ MOST_PLACES = 1 << 27  # in the table of an axis: more take memory without end
 
 # Sizes
 
+def exactly(number: float) -> Fraction:
+    """A number as a fraction, whose module takes long to import."""
+    from fractions import Fraction
+
+    return Fraction(number)
+
+
 def fraction(scale: float) -> Fraction:
     """The simplest number that as a float32 is this scale: 0.7 means 7/10, though the float32 is a little less."""
-    exact = Fraction(float(scale))
+    exact = exactly(float(scale))
     simple = exact.limit_denominator(DENOMINATORS)
     return simple if np.float32(simple) == np.float32(scale) else exact
 
@@ -165,7 +174,7 @@ def _linear(x: np.ndarray, _: float) -> np.ndarray:
 def weighted(x: np.ndarray, n: int, scale: Fraction, how: Filter) -> tuple[np.ndarray, np.ndarray]:
     """The places around each position and their weights: two arrays of (taps, positions)."""
     curve, reach = (_cubic, 2) if how.mode == "cubic" else (_linear, 1)
-    stretch = max(1 / scale, Fraction(1)) if how.antialias else Fraction(1)
+    stretch = max(1 / scale, exactly(1)) if how.antialias else exactly(1)
     taps = 2 * int(-(-reach * stretch // 1))
     if taps * len(x) > MOST_PLACES:
         raise ValueError(f"{taps} places for each of {len(x)} are too many")
@@ -332,7 +341,7 @@ def _filter(mode: str, nearest: str, coefficient: float, antialias: int, exclude
 
 def _times(policy: str, sizes: Sequence[int], shape: Sequence[int]) -> list[Fraction]:
     """The scale of every axis."""
-    each = [Fraction(m, n) if n else Fraction(1) for m, n in zip(sizes, shape, strict=True)]
+    each = [exactly(m) / n if n else exactly(1) for m, n in zip(sizes, shape, strict=True)]
     if policy == "stretch" or not each:
         return each
     return [min(each) if policy == "not_larger" else max(each)] * len(each)

@@ -49,9 +49,14 @@ class Rewriter:
         """The nodes in order; those that are put in while this goes on come in their turn."""
         for slot in self._slots:
             seen: list[Node] = []
-            while (node := next((n for n in slot if n not in seen), None)) is not None:
-                seen.append(node)
-                yield node
+            k = 0
+            while k < len(slot):
+                if slot[k] in seen:
+                    k += 1
+                else:
+                    seen.append(slot[k])
+                    yield slot[k]
+                    k = 0
 
     def is_standard(self, node: Node) -> bool:
         """Whether a node's operator is this package's own: what a user registered is never replaced."""
