@@ -122,22 +122,20 @@ class Watch:
         started = time.perf_counter()
         made = run()
         seconds = time.perf_counter() - started
-        self.leave(node)
+        self.leave()
         inputs = {i: frozen(a) for i, a in zip(node.inputs, feeds, strict=True) if i}
         outputs = {o: frozen(m) if shares(m, feeds) else m for o, m in zip(node.outputs, made, strict=False) if o}
         self.tell(node, inputs, outputs, started, seconds)
         return made
 
     def enter(self, node: Node) -> None:
-        """What is told from now on lies within a node, if it has bodies."""
-        if node.bodies:
-            self.places.append(places(n for body in node.bodies.values() for n in body.nodes))
-            self.within.append(node.name)
+        """What is told from now on lies within a node."""
+        self.places.append(places(n for body in node.bodies.values() for n in body.nodes))
+        self.within.append(node.name)
 
-    def leave(self, node: Node) -> None:
-        if node.bodies:
-            self.places.pop()
-            self.within.pop()
+    def leave(self) -> None:
+        self.places.pop()
+        self.within.pop()
 
     def tell(self, node: Node, inputs: dict[str, Any], outputs: dict[str, Any], started: float, seconds: float) -> None:
         """Tell every observer of a node. Sessions that they run meanwhile are none of this watch's business."""
@@ -165,6 +163,9 @@ class Stage:
         self.due = self._due()
         starts = sorted((address(a), k) for k, a in enumerate(program.stands) if isinstance(a, np.ndarray) and a.nbytes)
         self.homes = {v: home for v, a in self.values.items() if (home := within(a, starts, program.stands)) is not None}
+        self.still = {v: frozen(a) for v, a in self.values.items() if isinstance(a, np.ndarray) and v not in self.homes}
+        self.spoilt = {id(n): self._overwritten(n) for n in self.steps}
+        self.nesting = {id(n) for n in self.steps if n.bodies}
         known = plan.sizes([getattr(a, "shape", None) for a in program.stands[:program.fed]])
         self.sizes = known if isinstance(known, dict) else {}
 
@@ -181,9 +182,9 @@ class Stage:
 
     def is_sized(self, node: Node) -> bool:
         """Whether all that a node makes follows from shapes."""
-        return self.plan.sized.issuperset(filter(None, node.outputs))
+        return any(node.outputs) and self.plan.sized.issuperset(filter(None, node.outputs))
 
-    def overwritten(self, node: Node) -> list[str]:
+    def _overwritten(self, node: Node) -> list[str]:
         """The inputs that a node writes over."""
         root = self.plan.root
         made = {root[o] for o in node.outputs if o in root}
@@ -205,6 +206,10 @@ class Stage:
             return whole
         return whole.reshape(-1).view(np.uint8)[offset:offset + found.nbytes].view(found.dtype).reshape(found.shape)
 
+    def seen(self, name: str, arrays: list[Any]) -> Any:
+        """The same, not to be written."""
+        return self.still[name] if name in self.still else frozen(self.value(name, arrays))
+
     def is_lent(self, name: str) -> bool:
         """Whether a value stands in memory of the caller's or the model's."""
         return self.plan.root.get(name) in self.plan.lent
@@ -225,9 +230,10 @@ class Steps:
             self._tell(self.stage.due[0], arrays)
         node = self.stage.steps[k] if k < len(self.stage.steps) else None  # those that copy outputs belong to none
         if node is not None and node is not self.at:
-            self.watch.enter(node)
+            if id(node) in self.stage.nesting:
+                self.watch.enter(node)
             if self.watch.copies:
-                self.kept = {i: frozen(np.copy(self.stage.value(i, arrays))) for i in self.stage.overwritten(node)}
+                self.kept = {i: frozen(np.copy(self.stage.value(i, arrays))) for i in self.stage.spoilt[id(node)]}
         self.at = node
 
     def after(self, k: int, arrays: list[Any], started: float, seconds: float) -> None:
@@ -236,7 +242,8 @@ class Steps:
         self.started = self.started or started
         self.seconds += seconds
         if node is not None and node in due:
-            self.watch.leave(node)
+            if id(node) in self.stage.nesting:
+                self.watch.leave()
             self._tell(due, arrays)
             self.started = self.seconds = 0.0
             self.kept = {}
@@ -249,11 +256,10 @@ class Steps:
                 if id(node) in self.watch.sized:  # parts of a graph work out the same sizes
                     continue
                 self.watch.sized.add(id(node))
-                inputs = {i: frozen(stage.value(i, arrays)) for i in node.inputs if i in stage.plan.sized or stage.is_lent(i)}
+                inputs = {i: stage.seen(i, arrays) for i in node.inputs if i in stage.plan.sized or stage.is_lent(i)}
             else:
-                inputs = {i: self.kept[i] if i in self.kept else frozen(stage.value(i, arrays)) for i in node.inputs if i}
-            outputs = {o: stage.value(o, arrays) for o in node.outputs if o}
-            outputs = {o: frozen(a) if stage.is_lent(o) else a for o, a in outputs.items()}
+                inputs = {i: self.kept[i] if i in self.kept else stage.seen(i, arrays) for i in node.inputs if i}
+            outputs = {o: stage.seen(o, arrays) if stage.is_lent(o) else stage.value(o, arrays) for o in node.outputs if o}
             self.watch.tell(node, inputs, outputs, *((self.started, self.seconds) if mine else (time.perf_counter(), 0.0)))
 
 
