@@ -132,3 +132,13 @@ def test_what_is_no_model_is_refused(tmp_path):
     (tmp_path / "no.onnx").write_bytes(b"PK\x03\x04")
     assert "zip" in refused(3, "info", tmp_path / "no.onnx")
     assert "no such file" in refused(3, "info", tmp_path / "nowhere.onnx")
+
+
+def test_a_size_that_1_is_too_small_for_is_asked_for(tmp_path):
+    pool = helper.make_node("AveragePool", ["x"], ["y"], "pool", kernel_shape=[3, 3])
+    onnx.save(made([pool], [("x", FLOAT, [1, 2, "height", "width"])]), tmp_path / "p.onnx")
+    [line] = [text for text in succeeds("info", tmp_path / "p.onnx").splitlines() if text.startswith("memory")]
+    assert "unknown" in line and "with 1 for height, width; -d" in line
+    [line] = [text for text in succeeds("info", tmp_path / "p.onnx", "-d", "height=9", "-d", "width=9").splitlines()
+              if text.startswith("memory")]
+    assert "unknown" not in line

@@ -72,7 +72,7 @@ def summary(path: str, found: Survey, made: Inventory) -> Iterator[Line]:
     types = "  ".join(f"{name} {amount(s.count)} in {counted(s.tensors, 'tensor')}" for name, s in made.parameters.items())
     yield labelled("weights", f"{amount(everything.count)} parameters, {size(everything.bytes)}   {types}")
     yield labelled("MACs", macs(made), assumed(made))
-    yield labelled("memory", memory(made), assumed(made) if made.memory else "")
+    yield labelled("memory", memory(made), assumed(made))
     yield from rest(found, made)
 
 
