@@ -229,7 +229,7 @@ def test_unknown_names_suggest_the_nearest(added):
 
 
 def test_options_of_other_commands_are_not_accepted():
-    for option in ("-p", "--trace=f.json"):
+    for option in ("--missing", "--by=node"):
         assert "unknown argument" in refused(2, DIGITS, option)
 
 
