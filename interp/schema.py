@@ -90,7 +90,9 @@ def plain(value: Any) -> Any:
     """An attribute's value as functions get it: text for bytes, tuples for lists."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
-    return tuple(map(plain, value)) if isinstance(value, list | tuple) else value
+    if not isinstance(value, list | tuple):
+        return value
+    return tuple(value) if {*map(type, value)} <= {int, float, str} else tuple(map(plain, value))
 
 
 @cache
