@@ -77,6 +77,12 @@ def test_quantized_weights_stay_small():
     assert kinds(text) == {"DequantizeLinear": 1, "Add": 1}
 
 
+def test_an_optional_stays_one():
+    text = """<ir_version: 8, opset_import: ["" : 15]> g () => (float[2] y) <float[2] w = {1, 2}> {
+        o = Optional(w)  y = OptionalGetElement(o) }"""
+    assert same(onnx.parser.parse_model(text)) == {"Optional": 1, "OptionalGetElement": 1}
+
+
 def test_random_numbers_are_never_worked_out():
     made = optimize_model(model("g (float[4] x) => (float[4] y) { r = RandomNormal<shape = [4]>()  y = Add(x, r) }"))
     assert [n.op_type for n in made.graph.node] == ["RandomNormal", "Add"]

@@ -25,7 +25,8 @@ from .transpose import transposed
 
 LIMIT = 1 << 14  # bytes that the results of a folded node may take, if they take more than what they are made of
 ROUNDS = 8  # after which passes that still find something are left
-COMPRESSED = ("DequantizeLinear",)  # what these make is larger than what they read, which engines want to see
+# What the first makes is larger than what it reads, which engines want to see; what the second makes is no tensor.
+SPARED = ("DequantizeLinear", "Optional")
 
 
 @record(frozen=True)
@@ -52,7 +53,7 @@ def folded(graph: Graph, limit: int) -> Graph:
             return False
         freed = sum(constants[i].nbytes for i in set(node.inputs) if i and readers[i] == 1)
         return sum(a.nbytes for a in found) <= max(limit, freed)
-    return fold(graph, fits=fits, spared=COMPRESSED)
+    return fold(graph, fits=fits, spared=SPARED)
 
 
 def settle_shapes(at: Rewriter) -> None:
