@@ -2,19 +2,15 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 import interp
 from interp import plugins
-from interp.cli import show
-from interp.cli.arguments import visible
+from interp.cli import show, tables
 from interp.cli.run import layered
 from interp.errors import Unsupported
 from interp.functions import domain_of, opsets_of
@@ -25,7 +21,6 @@ from interp.schema import Schema, versions
 SCHEMA = 1
 PRIVATE = "interp"  # the domain of operators that only this package's own passes write
 FEW, SHORT = 6, 72  # types that are named one by one, and characters for them
-NARROW = 8  # characters that a column keeps on a narrow terminal
 HEAD = ("operator", "versions", "types", "runs as", "from")
 
 
@@ -149,18 +144,9 @@ def walk(nodes: Iterable[Any]) -> Iterator[Any]:
 
 
 def table(rows: list[Row], counted: bool) -> Iterator[str]:
-    """Columns of plain text; on a terminal no wider than it, the cells wrapped."""
-    lines = [(("domain", *HEAD, "nodes") if counted else ("domain", *HEAD)),
-             *((r.domain or "ai.onnx", *r.cells, *([str(r.nodes)] if counted else [])) for r in rows)]
-    lines = [tuple(map(visible, line)) for line in lines]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
-    while sum(widths) + 2 * len(widths) > room and max(widths) > NARROW:
-        widths[widths.index(max(widths))] -= 1
-    for line in lines:
-        wrapped = [textwrap.wrap(cell, width) for cell, width in zip(line, widths, strict=True)]
-        for parts in zip_longest(*wrapped, fillvalue=""):
-            yield "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
+    """Columns of plain text."""
+    return tables.table([(("domain", *HEAD, "nodes") if counted else ("domain", *HEAD)),
+                         *((r.domain or "ai.onnx", *r.cells, *([str(r.nodes)] if counted else [])) for r in rows)])
 
 
 def markdown(rows: list[Row]) -> Iterator[str]:
