@@ -35,7 +35,6 @@ package is faster. "differs by" is the largest distance of an output from onnxru
 """.strip()
 ENGINES = ("onnxruntime", "openvino", "interp")
 THREADS = (1, 2)
-BAR, GAP, LABEL = 9, 3, 190  # of the plot, in pixels
 
 
 @dataclass
@@ -111,26 +110,12 @@ def mean(ratios: Iterable[float]) -> float:
     return math.exp(statistics.mean(map(math.log, ratios)))
 
 
-# The plot: bars of the ratio to onnxruntime
+def plot(rows: list[Row]) -> str:
+    """A picture of the ratios to onnxruntime; a line stands where both are as fast."""
+    from interp.plots import bars
 
-def plot(rows: list[Row]) -> Iterator[str]:
-    """An SVG picture; a line stands where both are as fast."""
-    most = max(r.ratio(t) for r in rows for t in THREADS)
-    scale = 420 / math.ceil(most)
-    step = len(THREADS) * BAR + 2 * GAP
-    height = step * len(rows) + 40
-    yield (f'<svg xmlns="http://www.w3.org/2000/svg" width="{LABEL + 500}" height="{height}" '
-           f'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>'
-           f'<text x="{LABEL}" y="14">times as fast as onnxruntime, at one (dark) and two threads</text>')
-    for k, row in enumerate(rows):
-        y = 24 + k * step
-        yield f'<text x="{LABEL - 6}" y="{y + BAR + 4}" text-anchor="end">{row.name}</text>'
-        for n, t in enumerate(THREADS):
-            width, colour = scale * row.ratio(t), ("#1f4e79", "#7fb0de")[n]
-            yield f'<rect x="{LABEL}" y="{y + n * BAR}" width="{width:.1f}" height="{BAR - 1}" fill="{colour}"/>'
-            yield f'<text x="{LABEL + width + 4:.1f}" y="{y + n * BAR + BAR - 2}" font-size="8">{row.ratio(t):.2f}</text>'
-    x = f"{LABEL + scale:.1f}"
-    yield f'<line x1="{x}" x2="{x}" y1="20" y2="{height - 12}" stroke="#c0392b" stroke-dasharray="4 3"/></svg>'
+    return bars({row.name: [row.ratio(t) for t in THREADS] for row in rows}, mark=1,
+                title="times as fast as onnxruntime, at one (first) and two threads")
 
 
 # Scaling: what a unit of work costs as there is more of it
@@ -155,8 +140,8 @@ def seconds_of(model: ModelProto, feeds: dict[str, np.ndarray], rounds: int, thr
         return compare(path, [feeds], threads, ("interp",), rounds, 0.15)["interp"][1]
 
 
-def page(models: Path | None, rounds: int, picture: str) -> tuple[list[str], list[str]]:
-    """The lines of the page, and those of the picture."""
+def page(models: Path | None, rounds: int, picture: str) -> tuple[list[str], str]:
+    """The lines of the page, and the picture."""
     from interp.kernels.step import isa
 
     found = list(others(models, rounds)) if models else []
@@ -169,7 +154,7 @@ f"On {os.cpu_count()} cores ({platform.machine()}, {isa()}), beside {versions}. 
         lines += ["## Models of others", "", *table(found), ""]
     lines += ["## Models made here", "", "With random weights, by the files of [benchmarks](../benchmarks).", "", *table(own), "",
               "## Scaling", "", "What a unit of work takes as there is more of it, at one thread.", "", *scaling(rounds), ""]
-    return lines, list(plot(found + own))
+    return lines, plot(found + own)
 
 
 def main() -> None:
@@ -181,7 +166,7 @@ def main() -> None:
     picture = given.output.with_suffix(".svg")
     lines, drawn = page(given.models, given.rounds, picture.name)
     given.output.write_text("\n".join(lines), encoding="utf-8")
-    picture.write_text("\n".join(drawn) + "\n", encoding="utf-8")
+    picture.write_text(drawn, encoding="utf-8")
 
 
 if __name__ == "__main__":
