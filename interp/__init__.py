@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from . import drawing as drawing
     from . import errors as errors
     from .checking import check_model as check_model
+    from .comparing import compare as compare
     from .errors import InputError as InputError
     from .errors import InterpError as InterpError
     from .errors import ModelError as ModelError
@@ -39,6 +40,7 @@ _HOMES = {
     "InterpError": "errors", "UsageError": "errors", "ModelError": "errors", "Unsupported": "errors", "InputError": "errors",
     "RunError": "errors", "Stream": "stream", "optimize_model": "rewriting", "extract_model": "rewriting", "Event": "observe",
     "check_model": "checking", "profile": "profiling", "Profile": "profiling", "Trace": "profiling", "Memory": "profiling",
+    "compare": "comparing",
 }
 __all__ = [*_HOMES, "errors", "directml", "drawing"]
 __version__ = "0.1.0"

@@ -59,12 +59,21 @@ ARROWS = {
     "inventory": "footprint survey costs functions infer graph dims errors types optimize ops registry",
     "survey": "feeding opaque loading infer optimize graph ops registry dims errors",
     "drawing": "survey infer graph ops registry dims types errors",
+    "distance": "types",
+    "engines": "types errors",
+    "timing": "",
+    "alone": "engines writing parts plan variants weights session infer call graph types errors kernels",
+    "rows": "distance types",
+    "walking": "alone rows feeding weights graph types errors",
+    "comparing": "engines alone walking rows feeding session loading optimize graph registry ops types errors",
+    "plots": "",
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
-    "cli": "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading "
+    "cli": "comparing distance engines rows plots timing "
+           "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading "
            "functions schema registry ops types errors profiling inventory environment nonfinite source observe",
-    "__init__": "reference observe session checking rewriting writing registry ops errors types directml drawing profiling",
+    "__init__": "comparing reference observe session checking rewriting writing registry ops errors types directml drawing profiling",
     "__main__": "cli",
 }
 

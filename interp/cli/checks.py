@@ -11,6 +11,7 @@ import numpy as np
 from interp.cli import specs
 from interp.cli.arguments import nearest
 from interp.cli.show import described, number
+from interp.distance import tensors as parts
 from interp.errors import InputError
 
 
@@ -92,15 +93,6 @@ def storable(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind == "V" or array.dtype.type.__module__ != "numpy":
         return array.astype(np.int8 if "int" in array.dtype.name else np.float32)
     return array
-
-
-def parts(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays in an output, with names: a sequence's items are name.0, name.1 …, a map's name.key."""
-    if isinstance(value, np.ndarray | np.generic | float | int | str):
-        yield name, np.asarray(value)
-    elif value is not None:
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from parts(f"{name}.{key}", item)
 
 
 def file_name(key: str) -> str:
