@@ -1,0 +1,46 @@
+"""interp compare."""
+from interp.cli.arguments import Parser
+from interp.cli.options import feeding, size
+
+EXAMPLES = """\
+examples:
+  interp compare model.onnx                          the outputs against onnxruntime's
+  interp compare model.onnx --layers                 every tensor; a node that is wrong is blamed alone
+  interp compare model.onnx --layers --cumulative    the same, with errors that add up
+  interp compare model.onnx --against reference      against onnx's own evaluator
+  interp compare model.onnx --layers --against O0    what fusing operators changes
+  interp compare model.onnx quantized.onnx --layers  against another model, tensors paired by name
+  interp compare model.onnx --layers --plot errors.svg
+
+"""
+
+
+def arguments(parser: Parser) -> None:
+    """All that `compare` takes."""
+    parser.add_argument("model", metavar="MODEL", help="an .onnx file")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="another one, run by this package unless --against is given")
+    group = parser.add_argument_group("comparing", "The exit code is 1 where something differs by more than is allowed.")
+    group.add_argument("--against", choices=("onnxruntime", "reference", "O0"),
+                       help="what to hold it against: another engine, or O0, the graph as written "
+                       "(onnxruntime, where that is installed)")
+    group.add_argument("--layers", action="store_true", help="every tensor of the graph; each node gets the other side's inputs")
+    group.add_argument("--cumulative", action="store_true", help="with --layers: each node gets this side's own inputs")
+    group.add_argument("--rtol", type=float, metavar="R",
+                       help="allowed difference, relative to what is due (floats 0.001, integers 0)")
+    group.add_argument("--atol", type=float, metavar="A",
+                       help="allowed difference on top (floats 1e-5 of the largest number in the tensor, integers 0)")
+    feeding(parser)
+    group = parser.add_argument_group("running")
+    group.add_argument("-t", "--threads", type=size, metavar="N", help="threads (as many as there are cores)")
+    group.add_argument("-O", "--optimize", type=int, choices=(0, 1, 2),
+                       help="how far the graph is rewritten (2; with --layers 0, but 2 against O0)")
+    group.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[],
+                       help="add the operators that a module holds")
+    group.add_argument("--trusted", metavar="DIR", action="append", default=[],
+                       help="a further folder that weights may be read from")
+    group = parser.add_argument_group("reporting")
+    group.add_argument("--top", type=size, default=20, metavar="N", help="rows to print, the worst first; 0 for all (20)")
+    group.add_argument("--json", metavar="FILE", help="a JSON report of all rows on stdout, or with --json=FILE in a file")
+    group.add_argument("--plot", metavar="FILE.svg", help="with --layers: a picture of the error by layer")
+    group.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")
+    group.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
