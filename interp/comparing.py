@@ -9,7 +9,7 @@ from typing import Any
 
 from . import engines
 from .alone import OtherEngine, Own
-from .errors import InputError, UsageError
+from .errors import InputError, Unsupported, UsageError
 from .feeding import check, listed, nearest
 from .graph import Graph
 from .loading import load as read
@@ -92,10 +92,16 @@ class Job:
         own = [v.name for v in graph.outputs] if graph is not None else names
         own = names if len(own) == len(names) and not set(own) & set(names) else own
         if self.against in engines.ENGINES:
-            return dict(zip(own, engines.opened(self.against, source, self.threads)(feeds), strict=True))
+            return dict(zip(own, self._elsewhere(source, feeds), strict=True))
         level = 0 if self.against == AS_WRITTEN else self.optimize
         session = load(source, threads=self.threads, registry=self.registry, optimize=level, trusted=self.trusted)
         return dict(zip(own, session.run(None, feeds), strict=True))
+
+    def _elsewhere(self, source: Any, feeds: Mapping[str, Any]) -> list[Any]:
+        try:
+            return engines.opened(self.against, source, self.threads)(feeds)
+        except Unsupported as e:
+            raise Unsupported(f"{e}; with layers, nodes that {self.against} lacks are left out, and the rest is compared") from e
 
     def graph(self, source: Any, feeds: Mapping[str, Any]) -> Graph:
         """A model as written, with the initializers that are fed as inputs."""

@@ -78,7 +78,14 @@ def test_tolerances_decide(bad):
 def test_the_example_agrees_with_every_side(against):
     told = succeeds("compare", DIGITS, "--layers", "-i", f"image={SEVEN}", "--against", against)
     assert "differs" not in told and " ok" in told.splitlines()[-1]
-    assert succeeds("compare", DIGITS, "-i", f"image={SEVEN}", "--against", against).splitlines()[-1].startswith("1 ok against")
+
+
+def test_a_model_that_the_other_engine_does_not_run_is_held_in_layers():
+    line = refused(4, "compare", DIGITS, "-i", f"image={SEVEN}")
+    assert "onnxruntime cannot load the model" in line and "GlobalLpPool" in line and "layers" in line
+    told = succeeds("compare", DIGITS, "-i", f"image={SEVEN}", "--layers")
+    assert "left out  globallppool (GlobalLpPool): onnxruntime cannot load" in told
+    assert succeeds("compare", DIGITS, "-i", f"image={SEVEN}", "--against", "reference").startswith("tensor ")
 
 
 def test_another_model_is_named(bad, tmp_path):
