@@ -11,6 +11,7 @@ import numpy as np
 from .errors import Unsupported, UsageError
 from .types import DTYPE, ELEMENTS, OF_DTYPE, width_of
 
+ROOM = 240  # characters for what an engine says of a problem
 ENGINES = ("onnxruntime", "reference")
 Run = Callable[[Mapping[str, Any]], list[Any]]
 
@@ -51,8 +52,9 @@ def opened(engine: str, model: Any, threads: int | None = None, *, as_written: b
 
 
 def brief(problem: Exception) -> str:
-    """What went wrong, on one line."""
-    return " ".join(str(problem).split()) or type(problem).__name__
+    """What went wrong, on one line that is not too long: the evaluator lists all operators that it has."""
+    said = " ".join(str(problem).split()) or type(problem).__name__
+    return said if len(said) <= ROOM else f"{said[:ROOM]}…"
 
 
 def onnxruntime(model: Any, threads: int | None, as_written: bool) -> Run:
