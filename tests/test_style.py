@@ -61,7 +61,6 @@ ARROWS = {
     "drawing": "survey infer graph ops registry dims types errors",
     "distance": "types",
     "engines": "types errors",
-    "timing": "",
     "alone": "engines writing parts plan variants weights session infer call graph types errors kernels",
     "rows": "distance types",
     "walking": "alone rows feeding weights graph types errors",
@@ -70,10 +69,11 @@ ARROWS = {
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
-    "cli": "comparing distance engines rows plots timing "
+    "cli": "comparing distance engines rows plots "
            "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading "
            "functions schema registry ops types errors profiling inventory environment nonfinite source observe",
-    "__init__": "comparing reference observe session checking rewriting writing registry ops errors types directml drawing profiling",
+    "__init__": "comparing "
+                "reference observe session checking rewriting writing registry ops errors types directml drawing profiling",
     "__main__": "cli",
 }
 
