@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from .kernels.program import Cancel
 from .kernels.step import KernelFailed
 from .parts import Body
 from .plan import Settings
+from .record import replace
 from .session import memory
 from .types import type_of
 from .variants import constants
