@@ -36,7 +36,7 @@ class Own:
         """The outputs of one node by this package, bound as in a program; None for those that it does not have."""
         part, feeds = alone(graph, node, arrays)
         settings = Settings(Packing(), self.threads, Cancel(), most_bytes=memory())
-        settings.constant.own(constants(part))
+        settings.constant.own(constants(part).values())
         try:
             made = iter(Body(part, list(map(declared, part.inputs)), settings).run(list(feeds.values())))
         except (KernelFailed, MemoryError) as e:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .types import OF_DTYPE
+from .types import type_of
 
 PIECE = 1 << 15  # elements that are looked at together
 RTOL, ATOL = 1e-3, 1e-5  # of floats, where the caller says nothing; the second times the largest number that is due
@@ -93,7 +93,7 @@ class _Sums:
     """What is added up over the pieces."""
 
     def __init__(self, rtol: float | None, atol: float | None, largest: float, inexact: bool, dtype: np.dtype):
-        spacing = SPACING.get(OF_DTYPE.get(dtype, ""), 0.0)
+        spacing = SPACING.get(type_of(np.empty(0, dtype)), 0.0)
         self.rtol = rtol if rtol is not None else max(RTOL, ULPS * spacing) if inexact else 0.0
         self.atol = atol if atol is not None else ATOL * largest if inexact else 0.0
         self.largest, self.inexact, self.dtype = largest, inexact, dtype

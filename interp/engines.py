@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import Unsupported, UsageError
-from .types import DTYPE, ELEMENTS, OF_DTYPE, width_of
+from .types import DTYPE, ELEMENTS, type_of, width_of
 
 ROOM = 240  # characters for what an engine says of a problem
 ENGINES = ("onnxruntime", "reference")
@@ -82,7 +82,7 @@ def onnxruntime(model: Any, threads: int | None, as_written: bool) -> Run:
 
 def _given(ort: Any, value: Any) -> Any:
     """A feed as onnxruntime takes it: types that NumPy lacks go by their numbers in the standard."""
-    kind = OF_DTYPE.get(value.dtype, "") if isinstance(value, np.ndarray) else ""
+    kind = type_of(value) if isinstance(value, np.ndarray) else ""
     if not kind or value.dtype.type.__module__ == "numpy" or width_of(kind) < 8:
         return value
     return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(value, ELEMENTS[kind[len("tensor("):-1]].code)
