@@ -66,10 +66,11 @@ ARROWS = {
     "walking": "alone rows feeding weights graph types errors",
     "comparing": "engines alone walking rows feeding session loading optimize graph registry ops types errors",
     "plots": "",
+    "timing": "",
     "ops": "frozen registry schema types dims errors kernels",
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
-    "cli": "comparing distance engines rows plots "
+    "cli": "comparing distance engines rows plots timing "
            "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading "
            "functions schema registry ops types errors profiling inventory environment nonfinite source observe",
     "__init__": "comparing "

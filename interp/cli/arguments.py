@@ -28,6 +28,7 @@ COMMANDS = {  # as help lists them; syntax/NAME.py says what each takes, NAME.py
     "check": "is a model valid, what is odd in it, can this package run it",
     "ops": "which operators there are, and what runs those of a model",
     "profile": "where the time of a run goes: nodes, operators, memory, a trace",
+    "bench": "how long runs take: percentiles, throughput, beside another engine",
     "compare": "hold a model against another engine, another model, or itself as written",
     "debug": "which node makes the first NaN or infinity, and from what",
     "optimize": "write a model that gives the same and does less, in standard ONNX",
