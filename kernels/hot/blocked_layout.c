@@ -1,6 +1,7 @@
 /* Between planes and octets: the loops of blocked_layout.h. */
 #include "hot/blocked_layout.h"
 #include "hot/octet.h"
+#include "hot/shuffle.h"
 
 /* Vectors hold four places of a channel, with AVX2 also those of the channel four further: then transposing squares of four
    by four within each half makes octets, and the halves go straight from and to memory. */
@@ -8,7 +9,7 @@
 enum { QUADS = 2 };
 typedef float quads __attribute__((vector_size(32)));
 typedef int picks __attribute__((vector_size(32)));
-#define PICKED_FROM(a, b, i, j, k, l) __builtin_shuffle(a, b, (picks){i, j, k, l, i + 4, j + 4, k + 4, l + 4})
+#define PICKED_FROM(a, b, i, j, k, l) SHUFFLE(picks, a, b, i, j, k, l, i + 4, j + 4, k + 4, l + 4)
 #define FROM_B 8
 INLINE quads quads_at(const float *low, const float *high) {
     return (quads)_mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
@@ -21,7 +22,7 @@ INLINE void put_quads(float *low, float *high, quads v) {
 enum { QUADS = 1 };
 typedef float quads __attribute__((vector_size(16)));
 typedef int picks __attribute__((vector_size(16)));
-#define PICKED_FROM(a, b, i, j, k, l) __builtin_shuffle(a, b, (picks){i, j, k, l})
+#define PICKED_FROM(a, b, i, j, k, l) SHUFFLE(picks, a, b, i, j, k, l)
 #define FROM_B 4
 INLINE quads quads_at(const float *low, const float *high) {
     quads v;

@@ -2,6 +2,7 @@
 #include "hot/line.h"
 #include <string.h>
 #include "hot/octet.h"
+#include "hot/shuffle.h"
 #include "hot/pieces.h"
 
 #define REAL float

@@ -54,14 +54,14 @@ static ptrdiff_t tiles_scratch(const Line *how) {
 
 /* Four by four numbers, twice side by side: rows become columns. */
 INLINE void transposed(const octet q[4], octet v[4]) {
-    octet a = __builtin_shuffle(q[0], q[1], (octet_bits){0, 8, 1, 9, 4, 12, 5, 13});
-    octet b = __builtin_shuffle(q[0], q[1], (octet_bits){2, 10, 3, 11, 6, 14, 7, 15});
-    octet c = __builtin_shuffle(q[2], q[3], (octet_bits){0, 8, 1, 9, 4, 12, 5, 13});
-    octet d = __builtin_shuffle(q[2], q[3], (octet_bits){2, 10, 3, 11, 6, 14, 7, 15});
-    v[0] = __builtin_shuffle(a, c, (octet_bits){0, 1, 8, 9, 4, 5, 12, 13});
-    v[1] = __builtin_shuffle(a, c, (octet_bits){2, 3, 10, 11, 6, 7, 14, 15});
-    v[2] = __builtin_shuffle(b, d, (octet_bits){0, 1, 8, 9, 4, 5, 12, 13});
-    v[3] = __builtin_shuffle(b, d, (octet_bits){2, 3, 10, 11, 6, 7, 14, 15});
+    octet a = SHUFFLE(octet_bits, q[0], q[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    octet b = SHUFFLE(octet_bits, q[0], q[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    octet c = SHUFFLE(octet_bits, q[2], q[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    octet d = SHUFFLE(octet_bits, q[2], q[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    v[0] = SHUFFLE(octet_bits, a, c, 0, 1, 8, 9, 4, 5, 12, 13);
+    v[1] = SHUFFLE(octet_bits, a, c, 2, 3, 10, 11, 6, 7, 14, 15);
+    v[2] = SHUFFLE(octet_bits, b, d, 0, 1, 8, 9, 4, 5, 12, 13);
+    v[3] = SHUFFLE(octet_bits, b, d, 2, 3, 10, 11, 6, 7, 14, 15);
 }
 
 /* Four numbers of each of eight tiles, `apart` from tile to tile, as four vectors over the tiles. */

@@ -1,6 +1,7 @@
 /* Loops over regions of interest, in float and in double. */
 #include "hot/roi.h"
 #include "half.h"
+#include "hot/shuffle.h"
 #include <math.h>
 #ifdef __AVX2__
 #include <immintrin.h>

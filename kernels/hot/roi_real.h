@@ -33,8 +33,8 @@ static inline void NAME(turn)(NAME(vector) *square) {
         memcpy(from, square, sizeof from);
 #pragma GCC unroll 8
         for (int i = 0; i < ACROSS / 2; i++) {
-            square[2 * i] = __builtin_shuffle(from[i], from[i + ACROSS / 2], (NAME(mask)){LOWER});
-            square[2 * i + 1] = __builtin_shuffle(from[i], from[i + ACROSS / 2], (NAME(mask)){UPPER});
+            square[2 * i] = SHUFFLE(NAME(mask), from[i], from[i + ACROSS / 2], LOWER);
+            square[2 * i + 1] = SHUFFLE(NAME(mask), from[i], from[i + ACROSS / 2], UPPER);
         }
     }
 }

@@ -64,7 +64,14 @@ TOPS(double, int64_t)
 
 /* The vote behind each way: eight of them are one look-up, more are picked like nodes. */
 INLINE mask_float eight(const float *votes, mask_float way) {
-    return (mask_float)__builtin_shuffle(*(const all_float *)votes, way);
+#if defined(__AVX2__)
+    return (mask_float)_mm256_permutevar8x32_ps(_mm256_loadu_ps(votes), (__m256i)way);
+#else
+    all_float found;
+    for (int i = 0; i < 8; i++)
+        found[i] = votes[way[i] & 7];
+    return (mask_float)found;
+#endif
 }
 INLINE mask_float sixteen(const float *votes, mask_float way, const mask_float *b) {
     return pick_float(b[0], eight(votes, way), eight(votes + 8, way));
