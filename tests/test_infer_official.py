@@ -71,7 +71,10 @@ def contradictions(facts, values):
             if sizes.setdefault(due, n) != n or isinstance(due, int) and due != n:
                 yield f"{name}: {fact.shape} inferred, {value.shape} came"
         if fact.value is not None and not any(isinstance(v, Dim) for v in np.ravel(np.asarray(fact.value, object))):
-            if not np.array_equal(np.asarray(fact.value).astype(value.dtype), value, equal_nan=value.dtype.kind in "fc"):
+            due = np.asarray(fact.value).astype(value.dtype)
+            if value.dtype.kind == "V":  # of ml_dtypes, which NumPy does not know for floats
+                due, value = due.astype(np.float64), value.astype(np.float64)
+            if not np.array_equal(due, value, equal_nan=value.dtype.kind in "fc"):
                 yield f"{name}: the value {fact.value} inferred, {value} came"
 
 
