@@ -12,7 +12,7 @@ from .errors import InterpError, RunError
 from .graph import Node
 from .infer import Scope, label, output_facts
 from .kernels.program import Cell
-from .kernels.step import KernelFailed
+from .kernels.step import KernelFailed, Later
 from .types import DTYPE, type_of
 
 Constant = Callable[[Callable, np.ndarray], Any]
@@ -173,3 +173,26 @@ def buffers(node: Node, facts: Sequence[Fact]) -> list[Any] | None:
             raise ValueError(f"the result would have the shape {list(shape)}")
         made.append(np.empty(shape, dtype) if name and shape is not None else None)
     return made
+
+
+def put_off(run: Callable[[list[Any]], list[Any]], arrays: list[Any], outs: list[Any]) -> Later:
+    """A Python step: it opens the cells among its inputs and stores what ``run`` returns."""
+    n = len(outs)
+
+    def later(*all_: Any) -> None:
+        made = run([a.value if isinstance(a, Cell) else a for a in all_[n:]])
+        for out, value in zip(all_, made, strict=False):
+            if isinstance(out, Cell):
+                out.value = value if getattr(value, "base", None) is None else value.copy()
+            elif out is not None:
+                store(out, value)
+
+    return Later(later, *outs, *arrays)
+
+
+def store(out: np.ndarray, value: Any) -> None:
+    """Put a function's result where the program wants it, if it is what was announced."""
+    value = np.asarray(value)
+    if value.shape != out.shape or value.dtype != out.dtype:
+        raise ValueError(f"its result is {value.dtype}{list(value.shape)} where {out.dtype}{list(out.shape)} was announced")
+    out[...] = value

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .arena import Arena, Planned, lines, roomy, stand_in
-from .call import call, duplicate, extras, results, settled
+from .call import call, duplicate, extras, put_off, results, settled
 from .dims import Dim, Fact, number
 from .errors import InterpError, RunError
 from .graph import Node
@@ -23,6 +23,7 @@ from .types import DTYPE
 from .weights import Packing
 
 OBJECT = np.dtype(object)
+BINDABLE = (Step, Later)
 MOST_ITERATIONS = 2**31  # of one loop, beyond which it is taken for endless
 
 
@@ -68,6 +69,7 @@ class Plan:
         self.addresses = {address(c) for k, c in self.graph.constants.items() if k in self.used and k not in self.cells}
         self.loose = {v for v, r in self.root.items() if isinstance(c := self.graph.constants.get(r), np.ndarray)
                       and not c.flags.aligned}
+        self.tight: dict[int, dict[int, np.ndarray]] = {}  # by call: the aligned copies of its inputs, once they are made
         self.order = sorted(range(len(self.calls)), key=self._weight, reverse=True)  # a copy is let go before others are made
         self.distinct = sorted({self.facts[v].shape or () for v in self.used - self.cells}, key=str)
         self.dtypes = {v: self.facts[v].dtype for v in self.used - self.cells}
@@ -267,7 +269,7 @@ class Plan:
     def _slot(self, value: str, shapes: dict[str, tuple[int, ...]], stand: Any, feed: Any = None) -> Any:
         """A stand-in for an array of the caller's; that of an old program, if it has the shape."""
         if value in self.cells:
-            return Cell(getattr(feed, "shape", None))
+            return Cell(getattr(feed, "shape", None), feed is not None and self.facts[value].type == "tensor(string)")
         if stand is not None and stand.shape == shapes[value]:
             return stand
         try:
@@ -335,29 +337,46 @@ class Plan:
         """Bytes of the constants of a call that have to be copied before they are packed."""
         return sum(self.graph.constants[self.root[i]].nbytes for i in self.calls[call][1].inputs if i in self.loose)
 
-    def _tight(self, make: Callable[..., Any], node: Node, given: list[Any], outs: list[Any]) -> Any:
-        """A call with constants that C code cannot read where they lie: aligned, unless they are only packed."""
-        if "constant" in node.op.wants:
-            made = make(given, outs)
-            if all(not isinstance(a, np.ndarray) or a.flags.aligned for a in getattr(made, "arrays", given)):
+    def _tight(self, call: int, given: list[Any], outs: list[Any]) -> Any:
+        """A call with constants that C code cannot read where they lie: aligned, but for those that are only packed."""
+        make, node = self.calls[call]
+        aligned = self.tight.get(call)
+        if aligned is None:
+            return self._tightened(call, [k for k, i in enumerate(node.inputs) if i in self.loose], given, outs)
+        return make([aligned.get(k, a) for k, a in enumerate(given)], outs)
+
+    def _tightened(self, call: int, loose: list[int], given: list[Any], outs: list[Any]) -> Any:
+        """The same for the first time: what a call packs shows once it was tried, and the rest of ``loose`` is aligned then."""
+        make, node = self.calls[call]
+        constant = self.settings.constant
+        chosen = [] if "constant" in node.op.wants else loose
+        while True:
+            aligned = {k: constant.aligned(given[k]) for k in chosen}
+            try:
+                made = make([aligned.get(k, a) for k, a in enumerate(given)], outs)
+            except ValueError:
+                if chosen == loose:
+                    raise
+                rest = [k for k in loose if not constant.has_packed(given[k])]
+                chosen = loose if rest == chosen else rest
+            else:
+                self.tight[call] = aligned
+                self.addresses |= {address(a) for a in aligned.values()}
                 return made
-        given = [self.settings.constant.aligned(a) if i in self.loose else a for i, a in zip(node.inputs, given, strict=True)]
-        self.addresses |= {address(a) for i, a in zip(node.inputs, given, strict=True) if i in self.loose}
-        return make(given, outs)
 
     def _steps(self, memory: dict[str, Any], old: Planned | None) -> list[Any]:
         """Every call, bound to where its values live; an old step where they all live where they did."""
         steps: list[Any] = [None] * len(self.calls)
+        past, before = (old.values, old.steps) if old is not None else ({}, steps)
         for k in self.order:
             make, node = self.calls[k]
-            if old is not None and isinstance(old.steps[k], Step):
-                if all([memory[v] is old.values[v] for v in node.inputs + node.outputs]):
-                    steps[k] = old.steps[k]
-                    continue
+            if isinstance(before[k], Step) and all([memory[v] is past[v] for v in node.inputs + node.outputs]):
+                steps[k] = before[k]
+                continue
             try:
                 given, outs = [memory[i] for i in node.inputs], [memory[o] for o in node.outputs]
-                made = make(given, outs) if self.loose.isdisjoint(node.inputs) else self._tight(make, node, given, outs)
-                if not isinstance(made, Step | Later):
+                made = make(given, outs) if self.loose.isdisjoint(node.inputs) else self._tight(k, given, outs)
+                if not isinstance(made, BINDABLE):
                     raise ValueError(f"it was given the buffers to fill and returned no step but {type(made).__name__}")
                 steps[k] = made
             except InterpError:
@@ -375,26 +394,3 @@ def address(array: np.ndarray) -> int:
 def is_array(fact: Fact) -> bool:
     """Whether a value is a plain array, which compiled steps may touch."""
     return DTYPE.get(fact.type, OBJECT) != OBJECT
-
-
-def put_off(run: Callable[[list[Any]], list[Any]], arrays: list[Any], outs: list[Any]) -> Later:
-    """A Python step: it opens the cells among its inputs and stores what ``run`` returns."""
-    n = len(outs)
-
-    def later(*all_: Any) -> None:
-        made = run([a.value if isinstance(a, Cell) else a for a in all_[n:]])
-        for out, value in zip(all_, made, strict=False):
-            if isinstance(out, Cell):
-                out.value = value if getattr(value, "base", None) is None else value.copy()
-            elif out is not None:
-                store(out, value)
-
-    return Later(later, *outs, *arrays)
-
-
-def store(out: np.ndarray, value: Any) -> None:
-    """Put a function's result where the program wants it, if it is what was announced."""
-    value = np.asarray(value)
-    if value.shape != out.shape or value.dtype != out.dtype:
-        raise ValueError(f"its result is {value.dtype}{list(value.shape)} where {out.dtype}{list(out.shape)} was announced")
-    out[...] = value

@@ -32,6 +32,10 @@ class Packing:
             let_go(array)
         return self._made[key]
 
+    def has_packed(self, array: np.ndarray) -> bool:
+        """Whether anything was made of an array."""
+        return any(of == id(array) for _, of in list(self._made))
+
     def aligned(self, array: np.ndarray) -> np.ndarray:
         """A constant as C code can read it; where that is a copy, there is one of it."""
         if array.flags.aligned:

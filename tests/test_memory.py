@@ -6,6 +6,7 @@ import weakref
 from collections import Counter
 
 import numpy as np
+import onnx.parser
 import pytest
 
 import interp
@@ -153,3 +154,18 @@ print(s.run(None, {k: v[:2] for k, v in feeds.items()})[0].shape)
 def test_a_run_that_memory_does_not_suffice_for_is_an_error_and_the_session_lives_on():
     ran = subprocess.run([sys.executable, "-c", STARVED], capture_output=True, text=True, timeout=120)
     assert ran.stdout.startswith("refused:") and "(2, 2)" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_a_weight_that_a_file_has_out_of_line_is_packed_though_its_bias_is_out_of_line_too():
+    """A bias that has to be copied to be read must not keep the weight beside it from being packed."""
+    weights, bias = floats(0, 8, 70_000), floats(1, 70_000)
+    for pad in range(4):  # with one of these at least, both lie where no float may
+        proto = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 22]> m (float[2,8] x) => (float[2,70000] y)
+            { p = MatMul(x, w) y = Add(p, b) }""")
+        proto.doc_string = "-" * pad
+        proto.graph.initializer.extend([onnx.numpy_helper.from_array(weights, "w"), onnx.numpy_helper.from_array(bias, "b")])
+        session = interp.load(proto.SerializeToString())
+        x = np.ones((2, 8), np.float32)
+        np.testing.assert_allclose(session.run(None, {"x": x})[0], weights.sum(0) + bias + 0 * x[:, :1], rtol=1e-5, atol=1e-5)
+        [step] = session._body.whole.plan.bind([x]).steps
+        assert [a.shape for a in step.arrays] == [(2, 8), (70_000,), (2, 70_000)]  # the weight is in the step, as panels
