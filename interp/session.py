@@ -108,7 +108,7 @@ class Session:
         self.observers: list[Observer] = []
         self.threads = settings["threads"] or pool.default()
         self._names = [v.name for v in self.inputs]
-        self._loose = any("map(" in (v.type or "") or v.type == "tensor(string)" for v in self.inputs)
+        self._maps = any("map(" in (v.type or "") for v in self.inputs)
         self._output_names = [v.name for v in self.outputs]
         most = settings["most_bytes"] or memory()
         self._graphs: Variants | None = Variants(source, self.outputs, settings["optimize"], settings["exact"], most)
@@ -154,7 +154,7 @@ class Session:
                 arrays = [feeds[i] for i in body.inputs]
             except KeyError as e:
                 raise self._unfit(feeds) or InputError(f"no feed for input {e}") from None
-            if self._loose:  # programs take any object there, so every run has to look at them
+            if self._maps:  # dictionaries have no type of their own, so every run has to look at them
                 arrays = check(body.graph.inputs, arrays)
             if out is not None:
                 return self._filled(body, arrays, out)

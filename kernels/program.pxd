@@ -29,6 +29,8 @@ cdef class Cancel:
 cdef class Cell:
     cdef public object value
     cdef readonly object shape
+    cdef readonly bint text
+    cdef bint holds(self, value)
 
 cdef class Program:
     cdef Code code

@@ -121,10 +121,19 @@ cdef class Cancel:
 
 
 cdef class Cell:
-    """Where a value stands that is no plain array: strings, sequences, optionals, maps. Only Python steps touch it."""
+    """Where a value stands that is no plain array: strings, sequences, optionals, maps. Only Python steps touch it.
 
-    def __init__(self, shape=None):
-        self.shape = shape
+    One that is fed may say which shape an array there has to have, and that it holds ``text``.
+    """
+
+    def __init__(self, shape=None, bint text=False):
+        self.shape, self.text = shape, text
+
+    cdef bint holds(self, value):
+        """Whether this is a value for it, as far as it knows."""
+        if self.text and not (isinstance(value, np.ndarray) and (<cnp.ndarray> value).descr.kind in b"OUS"):
+            return False
+        return self.shape is None or getattr(value, "shape", None) == self.shape
 
 
 cdef class Program:
@@ -235,8 +244,7 @@ cdef class Program:
             return False
         for i in range(len(arrays)):
             if isinstance(self.slots[i], Cell):
-                shape = (<Cell> self.slots[i]).shape
-                if shape is not None and getattr(arrays[i], "shape", None) != shape:
+                if not (<Cell> self.slots[i]).holds(arrays[i]):
                     return False
                 continue
             if not isinstance(arrays[i], np.ndarray):
