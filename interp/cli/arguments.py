@@ -84,6 +84,11 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     args, unknown = parser.parse_known_args(rest)
     if unknown:
         options = [o for action in parser._actions for o in action.option_strings if o.startswith("--")]
+        if not unknown[0].startswith("-") and name == "run" and words[0] == args.model and args.model.isalpha():
+            from os.path import exists
+
+            if not exists(args.model):  # a bare word before a model was meant as a command
+                raise UsageError(f"there is no command {args.model}; {nearest(args.model, COMMANDS)}")
         hint = nearest(unknown[0].partition("=")[0], options) if unknown[0].startswith("--") else "see --help"
         raise UsageError(f"unknown argument {unknown[0]}; {hint}")
     args.command = name
