@@ -77,7 +77,7 @@ def _content(path: str) -> bytes | memoryview:
             size = os.fstat(file.fileno()).st_size
             return file.read() if size < MAPPED else memoryview(mapped(file.fileno(), size))
     except FileNotFoundError:
-        raise ModelError(f"{path}: there is no such file{_near(path)}") from None
+        raise ModelError(f"{path}: there is no such file{near(path)}") from None
     except IsADirectoryError:
         models = sorted(f for f in os.listdir(path) if f.endswith(".onnx"))
         raise ModelError(f"{path}: is a folder{', it holds ' + ', '.join(models[:5]) if models else ''}; name a file") from None
@@ -85,7 +85,8 @@ def _content(path: str) -> bytes | memoryview:
         raise ModelError(f"{path}: cannot be read: {getattr(e, 'strerror', None) or e}") from e
 
 
-def _near(path: str) -> str:
+def near(path: str) -> str:
+    """What may have been meant by a path that leads nowhere, as the end of a sentence."""
     folder, name = os.path.split(path)
     if not os.path.isdir(folder or "."):
         return f", nor a folder {folder}"

@@ -16,6 +16,7 @@ import numpy as np
 from interp.cli.arguments import nearest
 from interp.cli.options import low_high, sizes
 from interp.errors import InputError, UsageError
+from interp.loading import near
 from interp.types import DTYPE, ELEMENTS, as_map
 
 Shape = tuple[int | None, ...] | None
@@ -166,6 +167,8 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file{near(str(path))}") from None
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or problem}") from problem
     except (ValueError, EOFError, BadZipFile, MemoryError, RecursionError) as problem:
@@ -300,6 +303,8 @@ def stored(place: str, kind: str, values: Sequence[Any]) -> dict[str, tuple[Any,
         return {name: (_narrowed(array, by_name.get(name)), f"{place}:{name}") for name, array in _archive(path).items()}
     if path.is_file() and path.suffix in (".npy", ".pb") and len(values) == 1:
         return {values[0].name: (from_file(path, None, values[0]), place)}
+    if not path.exists():
+        raise InputError(f"{place}: there is no such file or folder{near(place)}")
     if not path.is_dir():
         raise InputError(f"{place} is neither a folder nor an .npz file")
     archives = [p for p in (path / f"{kind}s.npz", path / f"{kind}.npz") if p.is_file()]
@@ -309,5 +314,8 @@ def stored(place: str, kind: str, values: Sequence[Any]) -> dict[str, tuple[Any,
     found = {values[i].name: p for i, p in numbered.items()}
     found |= {p.stem: p for p in sorted(path.glob("*.npy")) if p.stem in by_name}
     if not found:
+        inner = sorted(str(p) for p in path.glob("test_data_set_*") if p.is_dir())
+        if inner:
+            raise InputError(f"{place} holds sets of data; name one of them: {', '.join(inner[:3])}")
         raise InputError(f"{place} holds neither {kind}_0.pb nor {kind}s.npz nor NAME.npy; {nearest('', by_name)}")
     return {name: (from_file(p, None, by_name[name]), str(p)) for name, p in found.items()}
