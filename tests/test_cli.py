@@ -401,3 +401,26 @@ def test_the_light_networks_match_their_shipped_outputs(name, tmp_path):
     np.save(tmp_path / "ramp.npy", ramp)
     told = succeeds(LIGHT / f"{name}.onnx", "-i", tmp_path / "ramp.npy", "--expect", LIGHT / f"{name}_output_0.pb", "-n", 0)
     assert "matches" in told
+
+
+def test_a_slip_in_a_command_is_told_from_a_model():
+    assert refused(2, "rnu", DIGITS).endswith("there is no command rnu; did you mean run?")
+    assert "unknown argument extra" in refused(2, "nope.onnx", "extra")
+
+
+def test_files_of_inputs_that_are_not_there_are_told_with_what_is_near(tmp_path):
+    np.save(tmp_path / "image.npy", np.zeros((1, 1, 8, 8), "f4"))
+    missing, there = tmp_path / "imag.npy", tmp_path / "image.npy"
+    told = f"{missing}: there is no such file; did you mean {there}?"
+    assert refused(5, DIGITS, "-i", f"image={missing}").endswith(told)
+    assert f"{missing}: there is no such file or folder; did you mean {there}?" in refused(5, DIGITS, "--data", missing)
+    assert "nor a folder nowhere" in refused(5, DIGITS, "--expect", "nowhere/y.npz", "-n", 0)
+
+
+def test_a_folder_of_sets_of_data_asks_for_one(tmp_path):
+    (tmp_path / "test_data_set_0").mkdir()
+    assert refused(5, DIGITS, "--data", tmp_path).endswith(f"name one of them: {tmp_path / 'test_data_set_0'}")
+
+
+def test_a_negative_count_is_told_as_such():
+    assert "'-1' is not a whole number, 0 or more" in refused(2, DIGITS, "--topk", "-1")

@@ -108,7 +108,7 @@ def telling(parser: Parser) -> None:
 def size(text: str) -> int:
     """A whole number, 0 or more."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
     return int(text)
 
 
