@@ -29,7 +29,7 @@ def main(args: argparse.Namespace) -> int:
         contest.check(args.compare_with)
     since = time.perf_counter()
     session = interp.load(args.model, threads=args.threads, precision=args.precision, trusted=tuple(args.trusted),
-                          optimize=args.optimize, registry=layered(args.kernels) if args.kernels else interp.standard)
+                          optimize=args.optimize, registry=layered(args.kernels))
     loaded = time.perf_counter() - since
     notices: list[str] = []
     feeds = {f.name: f.value for f in collect(session, args, notices.append)}

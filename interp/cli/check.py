@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import interp
 from interp.checking import SEVERITIES, check_model, runs
 from interp.cli import show
 from interp.cli.run import layered
@@ -21,7 +20,7 @@ FEW = 8  # findings of one kind that a terminal shows
 
 def main(args: argparse.Namespace) -> int:
     """Print what was found; 1 for errors (with --strict for warnings too), 4 where this package cannot run the model."""
-    found = check_model(args.model, registry=layered(args.kernels) if args.kernels else interp.standard,
+    found = check_model(args.model, registry=layered(args.kernels),
                         trusted=tuple(args.trusted))
     counts = Counter(f.severity for f in found)
     code = exit_code(counts, args.strict)

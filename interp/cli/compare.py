@@ -32,7 +32,7 @@ def main(args: argparse.Namespace) -> int:
         if getattr(args, option) and not args.layers:
             raise UsageError(f"--{option} goes with --layers")
     session = interp.load(args.model, optimize=0, trusted=tuple(args.trusted), threads=args.threads,
-                          registry=layered(args.kernels) if args.kernels else interp.standard)
+                          registry=layered(args.kernels))
     notices: list[str] = []
     feeds = collect(session, args, notices.append)
     for text in [] if args.quiet else notices:
@@ -58,7 +58,7 @@ def compared(args: argparse.Namespace, feeds: list[Feed], total: int) -> list[Ro
     with show.Progress(total) as bar:
         rows = compare(args.model, given, args.other, against=args.against, layers=args.layers,
                        cumulative=args.cumulative, rtol=args.rtol, atol=args.atol, optimize=args.optimize, threads=args.threads,
-                       registry=layered(args.kernels) if args.kernels else None, trusted=args.trusted,
+                       registry=layered(args.kernels), trusted=args.trusted,
                        progress=lambda done, of: bar.step())
         given.clear()
         return list(rows)

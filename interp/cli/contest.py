@@ -43,7 +43,7 @@ def opened(job: Job) -> Callable[[Mapping[str, Any]], Any]:
     if job.engine != OURS:
         return engines.opened(job.engine, job.model, job.threads)
     session = interp.load(job.model, threads=job.threads, optimize=job.optimize, trusted=job.trusted, precision=job.precision,
-                          registry=layered(job.kernels) if job.kernels else interp.standard)
+                          registry=layered(job.kernels))
     return lambda feeds: session.run(None, feeds)
 
 

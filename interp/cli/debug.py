@@ -25,7 +25,7 @@ def main(args: argparse.Namespace) -> int:
     """Look for the first node that makes what is not finite; 1 where there is one."""
     if args.output and Path(args.output).suffix != ".onnx":
         raise UsageError(f"-o {args.output}: name a file that ends in .onnx")
-    registry = layered(args.kernels) if args.kernels else interp.standard
+    registry = layered(args.kernels)
     load = partial(interp.load, args.model, threads=args.threads, precision=args.precision, trusted=tuple(args.trusted),
                    registry=registry)
     # Fused, nodes have lost their names; what only a fused node does is looked for afterwards.
@@ -63,7 +63,7 @@ def write(args: argparse.Namespace, graph: Any, found: Found, load: Any, feeds: 
     fed = nonfinite.write_alone(graph, found, model, values)
     checks.save_archive(data, {k: checks.storable(a) for name, value in fed.items() for k, a in checks.parts(name, value)})
     check = "--check-nan" if any(s.nan for s in found.spoilt) else "--check-finite"
-    session = interp.load(str(model), registry=layered(args.kernels) if args.kernels else interp.standard)
+    session = interp.load(str(model), registry=layered(args.kernels))
     again = nonfinite.search(session, {v.name: fed[v.name] for v in session.inputs})
     return {"model": str(model), "data": str(data), "command": f"interp {model} --data {data} {check}", "same": again is not None}
 

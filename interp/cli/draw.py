@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import interp
 from interp import drawing
 from interp.cli import show
 from interp.cli.run import layered
@@ -24,7 +23,7 @@ def main(args: argparse.Namespace) -> int:
     """Draw what the arguments say."""
     form = form_of(args)
     found = survey(args.model, sizes=dict(args.dim), shapes=dict(args.shape), optimize=args.optimize, trusted=args.trusted,
-                   registry=layered(args.kernels) if args.kernels else interp.standard)
+                   registry=layered(args.kernels))
     if not args.quiet:
         noticed(found)
     scene = drawing.scene_of(found, Path(args.model).name)

@@ -5,7 +5,6 @@ import argparse
 import sys
 from typing import Any
 
-import interp
 from interp.cli import show
 from interp.cli.optimize import refuse_itself
 from interp.cli.run import layered
@@ -24,7 +23,7 @@ def main(args: argparse.Namespace) -> int:
     if not args.inputs and not args.outputs:
         raise UsageError("say where the part begins (--inputs NAME…), where it ends (--outputs NAME…), or both")
     refuse_itself(args)
-    registry = layered(args.kernels) if args.kernels else interp.standard
+    registry = layered(args.kernels)
     graph = load(args.model, tolerant(args.model, registry), trusted=tuple(args.trusted))
     part = extracted(graph, args.inputs, args.outputs)
     save(part, args.output, external=True if args.external else None)

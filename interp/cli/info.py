@@ -26,7 +26,7 @@ Line = list[Any]  # texts, or texts with a style
 def main(args: argparse.Namespace) -> int:
     """Print what the arguments ask for."""
     reading: dict[str, Any] = {"sizes": dict(args.dim), "shapes": dict(args.shape), "trusted": args.trusted,
-                               "registry": layered(args.kernels) if args.kernels else interp.standard}
+                               "registry": layered(args.kernels)}
     found = survey(args.model, **reading)
     if not args.quiet:
         noticed(found)

@@ -57,7 +57,7 @@ class Row:
 
 def main(args: argparse.Namespace) -> int:
     """Print the table of all operators, or of those that a model has; 1 where --missing finds one."""
-    registry = interp.Registry(layered(args.kernels) if args.kernels else interp.standard, plugins.registry())
+    registry = interp.Registry(layered(args.kernels), plugins.registry())
     rows = list(of_model(args.model, registry) if args.model else every(registry))
     if args.missing:
         rows = [r for r in rows if not r.served or r.lacking or r.without]

@@ -30,7 +30,7 @@ def main(args: argparse.Namespace) -> int:
     if args.output:
         refuse_itself(args)
     limit = {} if args.limit is None else {"limit": args.limit}
-    found = rewriting.optimised(args.model, registry=layered(args.kernels) if args.kernels else interp.standard,
+    found = rewriting.optimised(args.model, registry=layered(args.kernels),
                                 trusted=tuple(args.trusted), skip=args.skip, **limit)
     large = writing.weight(found.after) > writing.MOST_INSIDE
     verdicts: list[checks.Verdict] = []
@@ -68,7 +68,7 @@ def told_passes(args: argparse.Namespace) -> int:
 def verified(args: argparse.Namespace, made: Any) -> Iterator[checks.Verdict]:
     """For each output the worst of what runs of both models came to, as they are written, on inputs from several seeds."""
     trusted = {"trusted": tuple(args.trusted), "threads": args.threads, "optimize": 0,
-               "registry": layered(args.kernels) if args.kernels else interp.standard}
+               "registry": layered(args.kernels)}
     first, other = interp.load(args.model, **trusted), interp.load(made, **trusted)
     worst: dict[str, checks.Verdict] = {}
     for run in range(args.verify):

@@ -16,7 +16,7 @@ SCHEMA = 1
 def main(args: argparse.Namespace) -> int:
     """Measure the nodes of a model, and print what they take."""
     session = interp.load(args.model, threads=args.threads, precision=args.precision, trusted=tuple(args.trusted),
-                          optimize=args.optimize, registry=layered(args.kernels) if args.kernels else interp.standard)
+                          optimize=args.optimize, registry=layered(args.kernels))
     feeds = {f.name: f.value for f in collect(session, args, lambda text: None if args.quiet else show.notice(text))}
     found = profiles.measured(session, feeds, args)
     if args.json:

@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
     if args.output and Path(args.output).suffix in specs.FILES and Path(args.output).suffix not in (".npz", ".npy"):
         raise UsageError(f"-o {args.output}: outputs are saved as .npz, as .npy, or to a folder of .npy")
     load = partial(interp.load, args.model, threads=args.threads, precision=args.precision, trusted=tuple(args.trusted),
-                   registry=layered(args.kernels) if args.kernels else interp.standard)
+                   registry=layered(args.kernels))
     since = time.perf_counter()
     session = load(optimize=args.optimize)
     loaded = time.perf_counter() - since
@@ -97,7 +97,9 @@ def main(args: argparse.Namespace) -> int:
 
 
 def layered(modules: list[str]) -> interp.Registry:
-    """The standard operators under those of the user's modules."""
+    """The standard operators, under those of the user's modules where there are any."""
+    if not modules:
+        return interp.standard
     registry = interp.Registry(interp.standard)
     for text in modules:
         found = [made for made in vars(module_of(text)).values() if isinstance(made, interp.Op)]
