@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -11,6 +13,7 @@ from interp.cli.arguments import parse, visible
 from interp.errors import InterpError, RunError, UsageError
 
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal, as shells count
+UNHEARD = 0.5  # seconds after which an interrupt counts as lost
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -18,10 +21,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     open_streams()
     try:
-        args = parse(words)
-        code = import_module(f"interp.cli.{args.command}").main(args)
-        sys.stdout.flush()
-        return code
+        with interrupts_heard():
+            args = parse(words)
+            code = import_module(f"interp.cli.{args.command}").main(args)
+            sys.stdout.flush()
+            return code
     except SystemExit as end:  # argparse, after --help and --version
         return int(end.code or 0)
     except KeyboardInterrupt:
@@ -33,6 +37,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "--traceback" in words:
             raise
         return failed(problem)
+
+
+@contextmanager
+def interrupts_heard() -> Iterator[None]:
+    """Raise an interrupt again until it ends what runs: the import of a Cython module, NumPy's or ours, may swallow one."""
+    timers = []
+
+    def interrupt(number, frame):
+        from threading import Timer  # here, for it takes part of a start
+        timers.append(Timer(UNHEARD, signal.raise_signal, [number]))
+        timers[-1].daemon = True
+        timers[-1].start()
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # neither a host's own nor ignored
+        with suppress(ValueError):  # a thread but the first is never interrupted
+            signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is interrupt:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for timer in timers:
+            timer.cancel()
 
 
 def open_streams() -> None:
