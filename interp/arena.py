@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .errors import RunError
-from .kernels.program import Program
+from .kernels.program import Program, Room
 from .record import record
 
 LINE = 64  # bytes: every storage starts on a cache line
@@ -16,28 +16,34 @@ LARGE = 1 << 15  # bytes, from which a stand-in is mapped rather than taken from
 
 @record
 class Arena:
-    """A block, and where in it so many bytes for each value lie."""
+    """A room, and where in its block so many bytes for each value lie."""
 
-    block: np.ndarray
+    room: Room
     start: int
     sizes: dict[str, int]
     offsets: dict[str, int]
 
     @classmethod
-    def of(cls, sizes: dict[str, int], conflicts: dict[str, set[str]], most: int, old: Arena | None) -> Arena | None:
-        """An arena for values of these sizes, in the old one's block where they fit; None where they take more than ``most``."""
-        if old is not None and old.sizes == sizes:
-            return old
+    def of(cls, sizes: dict[str, int], conflicts: dict[str, set[str]], most: int, old: Planned | None,
+           beside: Planned | None) -> Arena | None:
+        """An arena for values of these sizes, in the room of an old program or of one beside, where they fit.
+
+        None where they take more than ``most``. A new room that follows one too small is larger than it needs be.
+        """
+        if old is not None and old.laid.sizes == sizes:
+            return old.laid
         offsets, total = arranged(sizes, conflicts)
         if total > most:
             return None
-        if old is not None and total + LINE <= old.block.nbytes <= 2 * total + LINE:
-            return cls(old.block, old.start, sizes, offsets)
+        if old is not None and total + LINE <= old.room.block.nbytes <= 2 * total + LINE:
+            return cls(old.room, old.laid.start, sizes, offsets)
+        if beside is not None and total + LINE <= beside.room.block.nbytes:
+            return cls(beside.room, beside.laid.start, sizes, offsets)
         try:
-            block = np.empty(total + LINE, np.uint8)
+            block = np.empty((total if beside is None else roomy(total)) + LINE, np.uint8)
         except (MemoryError, ValueError):
             raise RunError(f"the values between the operators need {total / 2**30:.1f} GiB at once, more than there is") from None
-        return cls(block, -block.ctypes.data % LINE, sizes, offsets)
+        return cls(Room(block), -block.ctypes.data % LINE, sizes, offsets)
 
 
 class Planned(Program):

@@ -23,7 +23,7 @@ CHOICES = 8  # plans made for values that came twice, likewise
 SMALL = 16  # elements of an input whose value may decide which nodes run, or the sizes of their results
 CHOOSING = INTEGERS | {"tensor(bool)"}
 KEPT = 8  # programs, and plans made for one signature, that a part keeps for later runs
-ROOM = 64 << 20  # bytes that programs may take beyond that many, where the same shapes come again and again
+KEPT_BYTES = 64 << 20  # that programs may take beyond that many, where the same shapes come again and again
 
 
 class Bound:
@@ -38,7 +38,7 @@ class Bound:
             scope.infer(local)
         self.plan = Plan(scope, bodies_of(scope, settings), settings)
         self.inputs, self.outputs = self.plan.inputs, self.plan.outputs
-        self.shelf = Shelf(KEPT, ROOM)
+        self.shelf = Shelf(KEPT, KEPT_BYTES)
         self.fixed = [(k, f.value.tobytes()) for k, f in enumerate(given)
                       if isinstance(f.value, np.ndarray) and f.type in CHOOSING and f.value.size <= SMALL]
 
@@ -56,7 +56,7 @@ class Bound:
 
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
         """Fill ``outs``, or fresh arrays, from feeds."""
-        program = self.take(feeds) or self.plan.bind(feeds, self.shelf.oldest(feeds))
+        program = self.take(feeds) or self.shelf.bind(feeds, self.plan.bind)
         watches = self.plan.settings.watches
         watch = watches.get(get_ident()) if watches else None
         try:

@@ -207,8 +207,9 @@ class Plan:
                 return f"{name}: {list(shape)} given where {list(want)} is due"
         return known
 
-    def bind(self, feeds: Sequence[Any], old: Planned | None = None) -> Planned:
-        """A program for feeds of these shapes. It takes over what it can of an old one, which can then not run any more."""
+    def bind(self, feeds: Sequence[Any], old: Planned | None = None, beside: Planned | None = None) -> Planned:
+        """A program for feeds of these shapes. It takes over what it can of an old one, which can then not run any more,
+        and may work in the room of one ``beside``, as long as only one of the two runs at a time."""
         known = self.sizes([getattr(f, "shape", None) for f in feeds])
         if isinstance(known, str):
             raise RunError(known)
@@ -234,7 +235,7 @@ class Plan:
                 root = self.root[o]
                 memory[root] = slot if o in self.cells else self._seen(root, slot, shapes[root], past if slot is stand else {})
         memory |= {v: Cell() for v in self.cells - memory.keys()}
-        arena = self._arena(shapes, memory, old)
+        arena = self._arena(shapes, memory, old, beside)
         for r, part in reversed(self.parts.items()):  # a whole comes after its parts
             whole, inputs = memory[part.whole], part.node.inputs
             if past and whole is past[part.whole] and all([shapes[i] == past[i].shape for i in inputs]):
@@ -250,7 +251,7 @@ class Plan:
         steps += [put_off(duplicate, [memory[o]], [outs[k]]) if o in self.cells else copied(memory[o], outs[k])
                   for k, o in ((k, self.outputs[k]) for k in self.copies)]
         try:
-            made = Planned(steps, self.labels, [*slots, *outs], len(slots), arena.block, self.addresses | sized,
+            made = Planned(steps, self.labels, [*slots, *outs], len(slots), arena.room, self.addresses | sized,
                            self.settings.threads, self.settings.cancel)
         except (ValueError, MemoryError) as e:
             raise RunError(str(e)) from e
@@ -298,18 +299,19 @@ class Plan:
         numbers = value if value.dtype != object else np.array([number(d, known) for d in value.ravel()], dtype)
         return np.ascontiguousarray(numbers, dtype).reshape(np.shape(value))
 
-    def _arena(self, shapes: dict[str, tuple[int, ...]], memory: dict[str, Any], old: Planned | None = None) -> Arena:
+    def _arena(self, shapes: dict[str, tuple[int, ...]], memory: dict[str, Any], old: Planned | None,
+               beside: Planned | None) -> Arena:
         """Lay the roots that nobody else houses into one block; sizes that change get room, so that others stay in place."""
         sizes = {r: lines(self._bytes(r, shapes)) for r in self.conflicts}
         if old is not None:
             sizes |= {r: roomy(sizes[r]) for r in self.growing}
-        arena = Arena.of(sizes, self.conflicts, self.settings.most_bytes, old.laid if old is not None else None)
+        arena = Arena.of(sizes, self.conflicts, self.settings.most_bytes, old, beside)
         if arena is None:
             self._too_large(shapes)
-        past = old.values if old is not None and old.laid.block is arena.block else {}
+        past = old.values if old is not None and old.laid.room is arena.room else {}
         for r, offset in arena.offsets.items():
             stays = old is not None and past and old.laid.offsets[r] == offset and past[r].shape == shapes[r]
-            memory[r] = past[r] if stays else np.ndarray(shapes[r], self.dtypes[r], arena.block, arena.start + offset)
+            memory[r] = past[r] if stays else np.ndarray(shapes[r], self.dtypes[r], arena.room.block, arena.start + offset)
         return arena
 
     def _bytes(self, value: str, shapes: dict[str, tuple[int, ...]]) -> int:

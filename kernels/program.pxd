@@ -32,16 +32,25 @@ cdef class Cell:
     cdef readonly bint text
     cdef bint holds(self, value)
 
+cdef class Room:
+    cdef readonly object block
+    cdef readonly Py_ssize_t scratch
+    cdef char* memory
+    cdef bint busy
+    cdef Py_ssize_t idle, counted  # programs that wait, and the bytes that the shelf counts for it
+
+    cdef int grow(self, Py_ssize_t scratch) except -1
+
 cdef class Program:
     cdef Code code
     cdef Team team
     cdef void** at
     cdef readonly list steps, labels
     cdef list slots, waiting, cells, inner
-    cdef object arena
+    cdef readonly Room room
     cdef Cancel cancel
-    cdef readonly Py_ssize_t fed, scratch
-    cdef Py_ssize_t held  # bytes that it takes while it waits
+    cdef readonly Py_ssize_t fed
+    cdef Py_ssize_t held  # bytes that it takes while it waits, its room not counted
 
     cdef Py_ssize_t place(self, a, set constants, list starts, Py_ssize_t* offset) except? -3
     cdef bint fits(self, list arrays)

@@ -139,14 +139,14 @@ cdef class Cell:
 cdef class Program:
     """Steps over ``slots``, stand-ins for the arrays of a run: those fed, then those filled. One run at a time.
 
-    An array outside slots, arena and constants is refused: it would be a copy made while binding, stale by the second run.
+    An array outside slots, room and constants is refused: it would be a copy made while binding, stale by the second run.
     ``constants`` are the addresses of arrays that never move; whoever builds a program keeps those arrays alive.
     """
 
-    def __init__(self, list steps, list labels, list slots, Py_ssize_t fed, arena, set constants, int threads, Cancel cancel):
+    def __init__(self, list steps, list labels, list slots, Py_ssize_t fed, Room room, set constants, int threads, Cancel cancel):
         cdef Py_ssize_t i, k, slot, offset = 0, n = len(steps)
         cdef Py_ssize_t each = 0, hungriest = 0
-        self.steps, self.labels, self.slots, self.fed, self.arena = steps, labels, slots, fed, arena
+        self.steps, self.labels, self.slots, self.fed, self.room = steps, labels, slots, fed, room
         self.waiting, self.cancel = [], cancel
         self.cells = [k for k in range(len(slots)) if isinstance(slots[k], Cell)]
         self.inner = [a for s in steps if isinstance(s, Later) for a in s.arrays if isinstance(a, Cell) and a.value is None]
@@ -173,17 +173,17 @@ cdef class Program:
                     each, hungriest = (<Step> made).scratch, i
         self.hire(threads, each, hungriest)
         self.patch(patches)
-        self.held = self.memory + (n + len(slots)) * A_STEP  # no page of a stand-in is ever touched
+        self.held = (n + len(slots)) * A_STEP  # no page of a stand-in is ever touched
 
     def hire(self, int threads, Py_ssize_t each, Py_ssize_t hungriest):
         """Give every thread scratch of its own, as much as the hungriest step needs."""
-        cdef void* room = NULL
         cdef Py_ssize_t i
         each = (each + LINE - 1) // LINE * LINE
-        self.scratch = each * threads
-        if posix_memalign(&room, LINE, self.scratch + LINE):
-            raise MemoryError(f"{self.labels[hungriest]}: no memory for {self.scratch} bytes of scratch")
-        self.team = Team(threads, <char*> room, each)
+        try:
+            self.room.grow(each * threads)
+        except MemoryError:
+            raise MemoryError(f"{self.labels[hungriest]}: no memory for {each * threads} bytes of scratch") from None
+        self.team = Team(threads, self.room.memory, each)
         for i in range(len(self.steps)):
             if self.code.entries[i].fn != NULL:
                 self.code.entries[i].at[len(self.steps[i].arrays)] = &self.team
@@ -210,7 +210,7 @@ cdef class Program:
         if not isinstance(a, np.ndarray):
             return FIXED
         p = cnp.PyArray_BYTES(<cnp.ndarray> a)
-        if within(p, self.arena):
+        if within(p, self.room.block):
             return FIXED
         k = bisect_right(starts, (<uintptr_t> p, len(self.slots))) - 1
         if k >= 0:
@@ -223,7 +223,6 @@ cdef class Program:
     def __dealloc__(self):
         free(self.code.entries)
         free(self.code.patches)
-        free(self.team.scratch)
         free(self.at)
 
     @property
@@ -233,8 +232,8 @@ cdef class Program:
 
     @property
     def memory(self) -> int:
-        """Bytes of the arena and of scratch."""
-        return self.arena.nbytes + self.scratch
+        """Bytes of the room that it works in."""
+        return self.room.size
 
     cdef bint fits(self, list arrays):
         """Whether arrays, the first of the slots or all, have the shapes and types this program was bound for."""
@@ -282,6 +281,7 @@ cdef class Program:
                 self.at[i] = cnp.PyArray_DATA(<cnp.ndarray> arrays[i])
         if self.waiting or self.cells:
             self.lend(arrays)
+        self.team.scratch = self.room.memory  # another program that has the room may have let it grow
         begin(&self.code, self.at)
         try:
             if watch is None:

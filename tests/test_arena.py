@@ -1,12 +1,15 @@
 """Programs for new sizes that take over what stays of an old one."""
 import random
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from interp import parts
 from interp.arena import LINE, roomy
+from interp.errors import RunError
+from interp.kernels.program import Shelf
 from interp.parts import KEPT
 from interp.plan import Plan
 
@@ -58,6 +61,59 @@ def test_random_graphs_give_the_same_whatever_is_taken_over(seed):
             agree(old.run(list(feeds)), due)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_programs_that_have_a_room_together_give_the_same_in_any_order(seed):
+    rng = random.Random(seed)
+    text = graph_text(rng)
+    p, shelf = plan(text), Shelf(KEPT, 1 << 20)
+    sizes = [3, 5, 40, 4, 6, 1, 41]
+    feeds = {n: [floats(i + n, n, 4) for i in range(2)] for n in sizes}
+    due = {n: plan(text).bind(feeds[n]).run(list(feeds[n])) for n in sizes}
+    made = []
+    for n in sizes:
+        made.append(shelf.bind(feeds[n], p.bind))
+        agree(made[-1].run(list(feeds[n])), due[n])
+        shelf.put(made[-1])
+    assert len({id(program.room) for program in made}) < len(made)
+    for n in rng.choices(sizes, k=40):
+        program = shelf.take(feeds[n])
+        assert program in made
+        agree(program.run(list(feeds[n])), due[n])
+        shelf.put(program)
+
+
+def test_a_room_is_for_one_run_at_a_time():
+    p, shelf = plan(CACHED), Shelf(KEPT, 1 << 20)
+    large = shelf.bind(fed(9), p.bind)
+    shelf.put(large)
+    small = shelf.bind(fed(5), p.bind)
+    assert small.room is large.room and shelf.take(fed(9)) is None  # as long as the small one may run
+    other = shelf.bind(fed(9), p.bind)
+    assert other.room is not large.room
+    shelf.put(small)
+    assert shelf.take(fed(9)) is large and shelf.take(fed(5)) is None
+
+
+def test_a_room_is_free_again_where_binding_failed():
+    p, shelf = plan(CACHED), Shelf(KEPT, 1 << 20)
+    made = shelf.bind(fed(9), p.bind)
+    shelf.put(made)
+    with pytest.raises(RunError, match="x: "):
+        shelf.bind([floats(0, 2, 4), floats(1, 3, 4)], p.bind)
+    assert shelf.take(fed(9)) is made
+
+
+def test_threads_over_all_lengths_give_what_one_gives():
+    s, lengths = session(CACHED), range(1, 60)
+    feeds = {n: dict(zip(("x", "past"), fed(n), strict=True)) for n in lengths}
+    due = {n: session(CACHED).run(None, feeds[n]) for n in lengths}
+    order = [random.Random(k).choices(lengths, k=300) for k in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        for asked, found in zip(order, threads.map(lambda some: [s.run(None, feeds[n]) for n in some], order), strict=True):
+            for n, got in zip(asked, found, strict=True):
+                agree(got, due[n])
+
+
 def test_room_to_grow_is_a_quarter_at_the_most():
     for size in (0, 1, 64, 65, 1000, 4097, 123_456_789):
         found = roomy(size)
@@ -102,7 +158,7 @@ def test_a_thousand_lengths_take_no_more_memory_than_a_few(bound):
 
 
 def test_what_comes_again_is_let_go_where_there_is_no_room_for_it(bound, monkeypatch):
-    monkeypatch.setattr(parts, "ROOM", 40_000)
+    monkeypatch.setattr(parts, "KEPT_BYTES", 40_000)
     s = session(CACHED)
     for _ in range(5):
         over(range(1, 6 * KEPT), s)

@@ -155,7 +155,7 @@ def test_no_step_writes_where_another_value_is_still_read(seed):
     feeds = [floats(i, 3, 4) for i in range(2)]
     shapes = {v: tuple(number(d, {"N": 3}) for d in p.facts[v].shape) for v in p.dtypes}
     memory = {}
-    p._arena(shapes, memory)
+    p._arena(shapes, memory, None, None)
     place = {v: (memory[r].ctypes.data if r in memory else r, shapes[r]) for v, r in p.root.items()}
     holds = {}
     for node in p.nodes:
