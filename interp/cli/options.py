@@ -7,6 +7,8 @@ from typing import Any
 
 from interp.cli.arguments import Parser
 
+Group = argparse._ActionsContainer  # a parser, or a group of its options
+
 
 def feeding(parser: Parser) -> None:
     """Where inputs come from."""
@@ -16,10 +18,7 @@ def feeding(parser: Parser) -> None:
     group.add_argument("-i", "--input", metavar="NAME=SPEC", action="append", default=[],
                        help="one input; NAME= may go where there is one")
     group.add_argument("--data", metavar="DIR|FILE.npz", help="inputs by name, or input_0.pb … of a test_data_set")
-    group.add_argument("-d", "--dim", metavar="DIM=N", action="append", default=[], type=assigned(size),
-                       help="the size that a name stands for")
-    group.add_argument("--shape", metavar="NAME=1,3,224,224", action="append", default=[], type=assigned(sizes),
-                       help="the shape of an input that is made")
+    sized(group)
     group.add_argument("--range", metavar="NAME=LO:HI", action="append", default=[], type=limits,
                        help="between what random inputs lie; without NAME= for all")
     group.add_argument("--seed", type=size, default=0, metavar="N", help="of random inputs (0)")
@@ -38,14 +37,11 @@ def executing(parser: Parser) -> None:
     group = parser.add_argument_group("running")
     group.add_argument("-n", "--runs", type=size, metavar="N", help="runs to time after the first")
     group.add_argument("--warmup", type=size, default=0, metavar="N", help="runs before those (0)")
-    group.add_argument("-t", "--threads", type=size, metavar="N", help="threads (as many as there are cores)")
+    threads(group)
     group.add_argument("-O", "--optimize", type=int, choices=(0, 1, 2), default=2,
                        help="how far the graph is rewritten (2)")
     group.add_argument("--precision", choices=("exact",), help="no algorithm that trades accuracy for speed")
-    group.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[],
-                       help="add the operators that a module holds")
-    group.add_argument("--trusted", metavar="DIR", action="append", default=[],
-                       help="a further folder that weights may be read from")
+    opening(group)
 
 
 def keeping(parser: Parser) -> None:
@@ -75,34 +71,57 @@ def checking(parser: Parser) -> None:
 
 
 def reporting(parser: Parser) -> None:
-    """What is said, and how."""
-    group = parser.add_argument_group("reporting")
+    """What `run` says, and how."""
+    group = telling(parser, more="also the inputs' values and the time of every run")
     group.add_argument("-p", "--profile", action="store_true", help="also what nodes and operators take, as interp profile does")
     group.add_argument("--trace", metavar="F.json", help="write observed runs as trace events, for Chrome and Perfetto")
-    group.add_argument("--json", metavar="FILE", help="a JSON report on stdout, or with --json=FILE in a file")
-    loud = group.add_mutually_exclusive_group()
-    loud.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")
-    loud.add_argument("-v", "--verbose", action="store_true", help="also the inputs' values and the time of every run")
-    group.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
 
 
 def looking(parser: Parser) -> None:
     """How a model is read that is looked at and not run."""
     group = parser.add_argument_group("reading")
+    sized(group)
+    opening(group)
+
+
+def telling(parser: Parser, *, json: bool = True, quiet: bool = True, more: str = "") -> argparse._ArgumentGroup:
+    """What every command says, and how; ``more`` is what a verbose one adds. The group, for what it says besides."""
+    group = parser.add_argument_group("reporting")
+    if json:
+        group.add_argument("--json", metavar="FILE", help="a JSON report on stdout, or with --json=FILE in a file")
+    loud = group.add_mutually_exclusive_group() if more else group
+    if quiet:
+        loud.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")
+    if more:
+        loud.add_argument("-v", "--verbose", action="store_true", help=more)
+    group.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
+    return group
+
+
+def sized(group: Group) -> None:
+    """What sizes are where a model leaves them open."""
     group.add_argument("-d", "--dim", metavar="DIM=N", action="append", default=[], type=assigned(size),
                        help="the size that a name stands for")
     group.add_argument("--shape", metavar="NAME=1,3,224,224", action="append", default=[], type=assigned(sizes),
                        help="the shape of an input")
-    group.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[],
-                       help="add the operators that a module holds")
+
+
+def opening(group: Group) -> None:
+    """What a model may need beside its file."""
+    kernels(group)
     group.add_argument("--trusted", metavar="DIR", action="append", default=[],
                        help="a further folder that weights may be read from")
 
 
-def telling(parser: Parser) -> None:
-    """What commands say that take no part in a run."""
-    parser.add_argument("-q", "--quiet", action="store_true", help="no notices")
-    parser.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
+def kernels(group: Group) -> None:
+    """Operators beside the standard ones."""
+    group.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[],
+                       help="add the operators that a module holds")
+
+
+def threads(group: Group) -> None:
+    """How many threads run a model."""
+    group.add_argument("-t", "--threads", type=size, metavar="N", help="threads (as many as there are cores)")
 
 
 def size(text: str) -> int:

@@ -2,7 +2,7 @@
 import argparse
 
 from interp.cli.arguments import Parser
-from interp.cli.options import executing, feeding, size
+from interp.cli.options import executing, feeding, size, telling
 
 EXAMPLES = """\
 examples:
@@ -29,11 +29,8 @@ def arguments(parser: Parser) -> None:
     feeding(parser)
     executing(parser)
     parser.set_defaults(warmup=3)
-    group = parser.add_argument_group("reporting")
+    group = telling(parser)
     group.add_argument("--plot", metavar="FILE.svg", help="draw a histogram, or the percentiles of both engines")
-    group.add_argument("--json", metavar="FILE", help="a JSON report on stdout, or with --json=FILE in a file")
-    group.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")
-    group.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
 
 
 def seconds(text: str) -> float:

@@ -1,5 +1,6 @@
 """interp check."""
 from interp.cli.arguments import Parser
+from interp.cli.options import opening, telling
 
 EXAMPLES = """\
 examples:
@@ -8,6 +9,7 @@ examples:
   interp check model.onnx --json      for a program to read
 
 The exit code is 0, 1 for a model that is not valid, 3 for one that cannot be read, 4 for one that this package cannot run.
+With -q notes are left out.
 
 """
 
@@ -16,11 +18,5 @@ def arguments(parser: Parser) -> None:
     """All that `check` takes."""
     parser.add_argument("model", metavar="MODEL", help="an .onnx file")
     parser.add_argument("--strict", action="store_true", help="fail where there are warnings")
-    parser.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[], help="operators of your own")
-    parser.add_argument("--trusted", metavar="DIR", action="append", default=[],
-                        help="a further folder that weights may be read from")
-    parser.add_argument("--json", metavar="FILE", help="for programs; to standard output without =FILE")
-    loud = parser.add_mutually_exclusive_group()
-    loud.add_argument("-q", "--quiet", action="store_true", help="no notes")
-    loud.add_argument("-v", "--verbose", action="store_true", help="all findings of a kind on a terminal, too")
-    parser.add_argument("--traceback", action="store_true", help="where an error comes from")
+    opening(parser)
+    telling(parser, more="all findings of a kind on a terminal, too")

@@ -1,6 +1,6 @@
 """interp compare."""
 from interp.cli.arguments import Parser
-from interp.cli.options import feeding, size
+from interp.cli.options import feeding, opening, size, telling, threads
 
 EXAMPLES = """\
 examples:
@@ -31,16 +31,10 @@ def arguments(parser: Parser) -> None:
                        help="allowed difference on top (floats 1e-5 of the largest number in the tensor, integers 0)")
     feeding(parser)
     group = parser.add_argument_group("running")
-    group.add_argument("-t", "--threads", type=size, metavar="N", help="threads (as many as there are cores)")
+    threads(group)
     group.add_argument("-O", "--optimize", type=int, choices=(0, 1, 2),
                        help="how far the graph is rewritten (2; with --layers 0, but 2 against O0)")
-    group.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[],
-                       help="add the operators that a module holds")
-    group.add_argument("--trusted", metavar="DIR", action="append", default=[],
-                       help="a further folder that weights may be read from")
-    group = parser.add_argument_group("reporting")
+    opening(group)
+    group = telling(parser)
     group.add_argument("--top", type=size, default=20, metavar="N", help="rows to print, the worst first; 0 for all (20)")
-    group.add_argument("--json", metavar="FILE", help="a JSON report of all rows on stdout, or with --json=FILE in a file")
     group.add_argument("--plot", metavar="FILE.svg", help="with --layers: a picture of the error by layer")
-    group.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")
-    group.add_argument("--traceback", action="store_true", help="show where in this package an error arose")

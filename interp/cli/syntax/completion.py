@@ -1,5 +1,6 @@
 """interp completion."""
 from interp.cli.arguments import Parser
+from interp.cli.options import telling
 
 EXAMPLES = """\
 examples:
@@ -13,4 +14,4 @@ examples:
 def arguments(parser: Parser) -> None:
     """All that `completion` takes."""
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="whose script to print")
-    parser.add_argument("--traceback", action="store_true", help="where an error comes from")
+    telling(parser, json=False, quiet=False)

@@ -1,6 +1,6 @@
 """interp debug."""
 from interp.cli.arguments import Parser
-from interp.cli.options import executing, feeding
+from interp.cli.options import executing, feeding, telling
 
 EXAMPLES = """\
 examples:
@@ -22,7 +22,4 @@ def arguments(parser: Parser) -> None:
                         help="write a model of the node alone, and what it reads to inputs.npz beside it")
     feeding(parser)
     executing(parser)
-    group = parser.add_argument_group("reporting")
-    group.add_argument("--json", metavar="FILE", help="a JSON report on stdout, or with --json=FILE in a file")
-    group.add_argument("-q", "--quiet", action="store_true", help="no notices")
-    group.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
+    telling(parser)

@@ -24,4 +24,4 @@ def arguments(parser: Parser) -> None:
     level.add_argument("-O", "--optimize", type=int, choices=(0, 1, 2), default=0, help="draw the graph after rewriting (0)")
     level.add_argument("--optimized", dest="optimize", action="store_const", const=2, help="the graph that runs: -O 2")
     looking(parser)
-    telling(parser)
+    telling(parser, json=False)

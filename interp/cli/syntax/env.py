@@ -1,5 +1,6 @@
 """interp env."""
 from interp.cli.arguments import Parser
+from interp.cli.options import telling
 
 EXAMPLES = """\
 examples:
@@ -11,5 +12,4 @@ examples:
 
 def arguments(parser: Parser) -> None:
     """All that `env` takes."""
-    parser.add_argument("--json", metavar="FILE", help="for programs; to standard output without =FILE")
-    parser.add_argument("--traceback", action="store_true", help="where an error comes from")
+    telling(parser, quiet=False)

@@ -1,5 +1,6 @@
 """interp extract."""
 from interp.cli.arguments import Parser
+from interp.cli.options import opening, telling
 
 EXAMPLES = """\
 examples:
@@ -22,8 +23,5 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="where to write it")
     parser.add_argument("-f", "--force", action="store_true", help="write over the model itself, too")
     parser.add_argument("--external", action="store_true", help="write weights to OUT.data, as is done from 2 GiB on")
-    parser.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[], help="operators of your own")
-    parser.add_argument("--trusted", metavar="DIR", action="append", default=[],
-                        help="a further folder that weights may be read from")
-    parser.add_argument("--json", metavar="FILE", help="for programs; to standard output without =FILE")
-    parser.add_argument("--traceback", action="store_true", help="where an error comes from")
+    opening(parser)
+    telling(parser, quiet=False)

@@ -23,5 +23,4 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--layers", action="store_true", help="a row a node")
     parser.add_argument("--shapes", action="store_true", help="a row a tensor")
     looking(parser)
-    parser.add_argument("--json", metavar="FILE", help="for programs; to standard output without =FILE")
     telling(parser)

@@ -1,5 +1,6 @@
 """interp ops."""
 from interp.cli.arguments import Parser
+from interp.cli.options import kernels, telling
 
 EXAMPLES = """\
 examples:
@@ -16,6 +17,5 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("model", metavar="MODEL", nargs="?", help="an .onnx file whose operators to list, at its versions")
     parser.add_argument("--missing", action="store_true", help="only what cannot run; the exit code is 1 where there is any")
     parser.add_argument("--markdown", action="store_true", help="a document, a table a domain")
-    parser.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[], help="operators of your own")
-    parser.add_argument("--json", metavar="FILE", help="for programs; to standard output without =FILE")
-    parser.add_argument("--traceback", action="store_true", help="where an error comes from")
+    kernels(parser)
+    telling(parser, quiet=False)

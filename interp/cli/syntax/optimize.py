@@ -1,6 +1,6 @@
 """interp optimize."""
 from interp.cli.arguments import Parser
-from interp.cli.options import amount, feeding, size
+from interp.cli.options import amount, feeding, opening, size, telling, threads
 
 EXAMPLES = """\
 examples:
@@ -29,11 +29,7 @@ def arguments(parser: Parser) -> None:
                         help="run both models on N sets of inputs; where they differ nothing is written and the exit code is 1")
     parser.add_argument("--rtol", type=float, default=1e-3, metavar="R", help="difference that --verify allows, relative (0.001)")
     parser.add_argument("--atol", type=float, default=1e-5, metavar="A", help="and on top of that (1e-5)")
-    parser.add_argument("-t", "--threads", type=size, metavar="N", help="threads of --verify (as many as there are cores)")
-    parser.add_argument("--kernels", metavar="MODULE|FILE.py", action="append", default=[], help="operators of your own")
-    parser.add_argument("--trusted", metavar="DIR", action="append", default=[],
-                        help="a further folder that weights may be read from")
-    parser.add_argument("--json", metavar="FILE", help="for programs; to standard output without =FILE")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no notices")
-    parser.add_argument("--traceback", action="store_true", help="where an error comes from")
+    threads(parser)
+    opening(parser)
     feeding(parser)
+    telling(parser)

@@ -1,5 +1,6 @@
 """interp plugins."""
 from interp.cli.arguments import Parser
+from interp.cli.options import telling
 
 EXAMPLES = """\
 examples:
@@ -16,5 +17,4 @@ The exit code is 1 where one cannot be loaded.
 
 def arguments(parser: Parser) -> None:
     """All that `plugins` takes."""
-    parser.add_argument("--json", metavar="FILE", help="for programs; to standard output without =FILE")
-    parser.add_argument("--traceback", action="store_true", help="where an error comes from")
+    telling(parser, quiet=False)

@@ -1,6 +1,6 @@
 """interp profile."""
 from interp.cli.arguments import Parser
-from interp.cli.options import executing, feeding
+from interp.cli.options import executing, feeding, telling
 
 EXAMPLES = """\
 examples:
@@ -23,7 +23,4 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--trace", metavar="F.json", help="write the runs as trace events")
     feeding(parser)
     executing(parser)
-    group = parser.add_argument_group("reporting")
-    group.add_argument("--json", metavar="FILE", help="a JSON report on stdout, or with --json=FILE in a file")
-    group.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")
-    group.add_argument("--traceback", action="store_true", help="show where in this package an error arose")
+    telling(parser)
