@@ -88,6 +88,15 @@ def test_a_model_that_the_other_engine_does_not_run_is_held_in_layers():
     assert succeeds("compare", DIGITS, "-i", f"image={SEVEN}", "--against", "O0").startswith("tensor ")
 
 
+@pytest.mark.parametrize("layers", [(), ("--layers",)])
+def test_the_level_alone_stands_for_the_graph_as_written(layers):
+    said = ("compare", DIGITS, "-i", f"image={SEVEN}", *layers)
+    told = succeeds(*said, "-O0")
+    assert told == succeeds(*said, "--against", "O0") and told.endswith("against the graph as written\n")
+    assert "against onnx's reference evaluator" in succeeds("compare", DIGITS, "--layers", "-O0", "--against", "reference",
+                                                            "-i", f"image={SEVEN}")
+
+
 def test_another_model_is_named(bad, tmp_path):
     path, _ = bad
     other = chain(tmp_path / "other.onnx", 0.5, 0.125, 0.75, 0.875)

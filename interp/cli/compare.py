@@ -14,7 +14,7 @@ from interp import engines
 from interp.cli import show, tables
 from interp.cli.feeds import Feed, collect
 from interp.cli.run import layered
-from interp.comparing import compare
+from interp.comparing import AS_WRITTEN, compare
 from interp.errors import UsageError
 from interp.plots import Axis, Series, lines
 from interp.rows import Row
@@ -31,6 +31,8 @@ def main(args: argparse.Namespace) -> int:
     for option in ("cumulative", "plot"):
         if getattr(args, option) and not args.layers:
             raise UsageError(f"--{option} goes with --layers")
+    if args.optimize == 0 and args.other is None and args.against in (None, AS_WRITTEN):
+        args.against, args.optimize = AS_WRITTEN, None  # -O0 alone says what to hold the model against
     session = interp.load(args.model, optimize=0, trusted=tuple(args.trusted), threads=args.threads,
                           registry=layered(args.kernels))
     notices: list[str] = []
