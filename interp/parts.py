@@ -11,7 +11,7 @@ import numpy as np
 from .branches import chosen
 from .call import call, duplicate
 from .dims import Dim, Fact, names
-from .errors import ModelError
+from .errors import ModelError, RunError
 from .graph import Graph, Node
 from .infer import Scope, free_sizes, localised
 from .kernels.program import Program, Shelf
@@ -297,7 +297,14 @@ class Body:
 
     def program(self, feeds: list[Any]) -> Program | None:
         """A compiled program for feeds like these; None where a run needs the interpreter or the data."""
-        return None if self.settings.open_bodies else self.model(feeds).program(feeds)
+        if self.settings.open_bodies:
+            return None
+        try:
+            return self.model(feeds).program(feeds)
+        except (ModelError, RunError):
+            if not self.tentative:
+                raise
+            return None  # what is impossible may never run; where it does, its run tells
 
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
         """The outputs for feeds, in the graph's order; written into ``outs`` where given."""

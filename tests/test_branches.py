@@ -65,6 +65,16 @@ CONSTANT = """m (float[N] x) => (float[N] z, float[N] h) {
                    else_branch = e () => (float[N] f, float[N] g) { f = Identity(x) g = Abs(x) }> }"""
 
 
+@pytest.mark.parametrize("long", [True, False])
+def test_a_branch_that_cannot_be_bound_is_no_matter_where_the_data_take_the_other(long):
+    s = session("""m (float[1,N] x, bool[1] long) => (float[a,b] y)
+        <float[3,1] w = {1,2,3}, float[2,1] v = {4,5}> {
+        y = If (long) <then_branch = t () => (float[a,b] p) { p = MatMul(x, w) },
+                       else_branch = e () => (float[a,b] q) { q = MatMul(x, v) }> }""")
+    x = floats(0, 1, 3 if long else 2)
+    agree(s.run(None, {"x": x, "long": np.array([long])}), [x @ (np.float32([[1], [2], [3]]) if long else np.float32([[4], [5]]))])
+
+
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_nested_branches_of_a_constant_condition_stand_in_the_place_of_the_nodes(level):
     s, x = session(CONSTANT, optimize=level), floats(0, 5)
