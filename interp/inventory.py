@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +13,10 @@ from .dims import Dim, Fact
 from .errors import InterpError
 from .footprint import Footprint, footprint
 from .graph import Graph, Node, Value
+from .guessing import axes, guessed
 from .infer import Scope
 from .record import replace
-from .survey import Survey, inferred, name_of, survey
+from .survey import Survey, inferred, name_of, sized, survey
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Share:
 
 @dataclass
 class Inventory:
-    """All of it. ``assumed`` are the named sizes that were taken as 1 for ``macs`` and ``memory``; ``uncounted`` counts nodes
-    by operator whose multiply-accumulates are not known, ``why`` says why there is no ``memory``."""
+    """All of it. ``assumed`` are the open sizes, and what they were taken as for ``macs`` and ``memory``; ``uncounted`` counts
+    nodes by operator whose multiply-accumulates are not known, ``why`` says why there is no ``memory``."""
 
     inputs: list[Tensor]
     outputs: list[Tensor]
@@ -60,7 +61,7 @@ class Inventory:
     parameters: dict[str, Share]
     layers: list[Layer]
     tensors: list[Tensor]
-    assumed: list[str]
+    assumed: dict[str, int]
     macs: int
     uncounted: Counter[str]
     external: dict[str, Share]
@@ -73,12 +74,15 @@ class Inventory:
 def inventory(found: Survey, source: Any = None, **reading: Any) -> Inventory:
     """What there is in a model that was looked at.
 
-    Multiply-accumulates and memory need sizes that are numbers: names that have none are taken as 1. Memory is that of the
-    graph that runs, so that the model is read once more, as ``source`` with the keywords of `survey`.
+    Multiply-accumulates and memory need sizes that are numbers: open ones are taken as 1, or as what fits, as
+    `interp.guessing` finds it. Memory is that of the graph that runs, so that the model is read once more, as ``source`` with
+    the keywords of `survey`.
     """
-    assumed = list(dict.fromkeys(d if isinstance(d, str) else f"axis {k} of {v.name}" for v in found.graph.inputs
-                                 for k, d in enumerate(v.shape or ()) if not isinstance(d, int)))
-    numbers = found.scope if not assumed else inferred(replace(found.graph, inputs=whole(found.graph.inputs)), [])
+    shapes = {v.name: axes(v.shape, v.name) for v in found.graph.inputs if v.shape is not None}
+    taken = {} if all(isinstance(d, int) for shape in shapes.values() for d in shape) else guessed(found.graph, shapes, {})
+    assumed = {k if isinstance(k, str) else f"axis {k[1]} of {k[0]}": n for k, n in taken.items()}
+    whole = {name: tuple(d if isinstance(d, int) else taken[d] for d in shape) for name, shape in shapes.items()}
+    numbers = inferred(replace(found.graph, inputs=sized(found.graph.inputs, {}, whole)), []) if taken else found.scope
     layers = list(layers_of(found.scope, numbers, set()))
     facts, graph = found.scope.facts, found.graph
     made = Inventory(
@@ -94,15 +98,10 @@ def inventory(found: Survey, source: Any = None, **reading: Any) -> Inventory:
         return made
     try:
         running = survey(source, **{**reading, "optimize": 2})
-        made.memory = footprint(replace(running.graph, inputs=whole(running.graph.inputs)))
+        made.memory = footprint(replace(running.graph, inputs=sized(running.graph.inputs, {}, whole)))
     except InterpError as problem:
         made.why = str(problem)
     return made
-
-
-def whole(inputs: Iterable[Value]) -> list[Value]:
-    """Inputs whose sizes are numbers: 1 where they are open."""
-    return [replace(v, shape=None if v.shape is None else tuple(d if isinstance(d, int) else 1 for d in v.shape)) for v in inputs]
 
 
 def layers_of(scope: Scope, numbers: Scope, seen: set[int], within: tuple[str, ...] = ()) -> Iterator[Layer]:

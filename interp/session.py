@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from .errors import InputError, RunError, UsageError
 from .feeding import check, listed, nearest, several
-from .graph import Value
+from .graph import Graph, Value
 from .infer import declared
 from .kernels import threads as pool
 from .kernels.program import Cancel
@@ -237,6 +237,12 @@ class Session:
     def tensors(self) -> list[Value]:
         """What the nodes of the model as it is written give, with the types and shapes that it declares for them."""
         return self._open().tensors
+
+    @property
+    def graph(self) -> Graph:
+        """What runs for all outputs: the model after its passes. It is there to be looked at."""
+        self._open()
+        return self._body.graph  # type: ignore[union-attr]
 
     def open_bodies(self) -> None:
         """Let bodies run from Python from now on, so that observers are told of every node in them. To be said before any run."""

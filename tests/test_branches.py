@@ -72,7 +72,8 @@ def test_a_branch_that_cannot_be_bound_is_no_matter_where_the_data_take_the_othe
         y = If (long) <then_branch = t () => (float[a,b] p) { p = MatMul(x, w) },
                        else_branch = e () => (float[a,b] q) { q = MatMul(x, v) }> }""")
     x = floats(0, 1, 3 if long else 2)
-    agree(s.run(None, {"x": x, "long": np.array([long])}), [x @ (np.float32([[1], [2], [3]]) if long else np.float32([[4], [5]]))])
+    weights = [[1], [2], [3]] if long else [[4], [5]]
+    agree(s.run(None, {"x": x, "long": np.array([long])}), [x @ np.float32(weights)])
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])

@@ -49,7 +49,7 @@ def test_macs_are_those_of_the_formula(path):
     each = 4 * 4 * 8 * 27 + 128 * 10
     assert told(path, "-d", "batch=5")["macs"] == {"total": 5 * each, "unknown": {}}
     open_ = told(path)
-    assert open_["macs"]["total"] == each and open_["assumed"] == ["batch"]
+    assert open_["macs"]["total"] == each and open_["assumed"] == {"batch": 1}
     layers = {one["name"]: one for one in open_["layers"]}
     assert layers["conv"]["macs"] == 4 * 4 * 8 * 27 and layers["conv"]["parameters"] == 216 and layers["flat"]["macs"] == 0
 
@@ -134,11 +134,13 @@ def test_what_is_no_model_is_refused(tmp_path):
     assert "no such file" in refused(3, "info", tmp_path / "nowhere.onnx")
 
 
-def test_a_size_that_1_is_too_small_for_is_asked_for(tmp_path):
+def test_a_size_that_1_is_too_small_for_is_tried_or_asked_for(tmp_path):
     pool = helper.make_node("AveragePool", ["x"], ["y"], "pool", kernel_shape=[3, 3])
     onnx.save(made([pool], [("x", FLOAT, [1, 2, "height", "width"])]), tmp_path / "p.onnx")
     [line] = [text for text in succeeds("info", tmp_path / "p.onnx").splitlines() if text.startswith("memory")]
-    assert "unknown" in line and "with 1 for height, width; -d" in line
+    assert "unknown" not in line and "with 4 for height, width; -d" in line
+    [line] = [text for text in succeeds("info", tmp_path / "p.onnx", "-d", "height=2").splitlines() if text.startswith("memory")]
+    assert "unknown" in line and "with 1 for width; -d" in line
     [line] = [text for text in succeeds("info", tmp_path / "p.onnx", "-d", "height=9", "-d", "width=9").splitlines()
               if text.startswith("memory")]
     assert "unknown" not in line

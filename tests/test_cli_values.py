@@ -77,10 +77,9 @@ def test_an_archive_of_other_names_is_told_how_to_choose(parsed, tmp_path):
 
 
 def test_sizes_that_nobody_gave_are_suspected_when_a_run_fails(parsed):
-    narrow = parsed("g (float[1,1,n] x, float[1,1,4] w) => (float[1,1,m] y) { y = Conv(x, w) }")
-    done = interp(narrow)
-    assert done.returncode and "-d and --shape set them" in done.stderr and "too small" in done.stderr.splitlines()[-1]
-    assert "--shape" not in interp(narrow, "-d", "n=2").stderr
+    narrow = parsed("g (float[b,1,n] x, float[1,1,4] w) => (float[b,1,m] y) { y = Conv(x, w) }")
+    assert refused(6, narrow, "-d", "n=2").endswith("sizes that nobody gave may not fit, give -d b=SIZE")
+    assert refused(6, narrow, "-d", "n=2", "-d", "b=1").endswith("its input is too small")
 
 
 def test_rows_of_scores_that_are_not_there_are_told(parsed):

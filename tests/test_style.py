@@ -43,6 +43,7 @@ ARROWS = {
     "lints": "opaque writing functions infer graph schema tensors dims types errors",
     "rewriting": "opaque cutting writing optimize loading graph registry ops errors",
     "feeding": "infer graph dims types errors",
+    "guessing": "parts branches infer graph dims types errors",
     "filling": "feeding parts call graph types errors kernels",
     "source": "loading graph registry ops errors",
     "variants": "source feeding parts weights optimize graph errors",
@@ -56,7 +57,7 @@ ARROWS = {
                "ops types errors kernels",
     "environment": "plugins frozen kernels",
     "footprint": "parts plan arena weights infer graph dims errors kernels",
-    "inventory": "footprint survey costs functions infer graph dims errors types optimize ops registry",
+    "inventory": "guessing footprint survey costs functions infer graph dims errors types optimize ops registry",
     "survey": "feeding opaque loading infer optimize graph ops registry dims errors",
     "drawing": "survey infer graph ops registry dims types errors",
     "distance": "types",
@@ -71,7 +72,7 @@ ARROWS = {
     "directml": "ops dims types errors kernels",
     "backend": "session registry schema types errors",
     "cli": "comparing distance engines rows plots timing "
-           "drawing survey session checking lints plugins opaque rewriting cutting writing feeding optimize loading "
+           "drawing survey session checking lints plugins opaque rewriting cutting writing feeding guessing optimize loading "
            "functions schema registry ops types errors profiling inventory environment nonfinite source observe",
     "__init__": "comparing "
                 "reference observe session checking rewriting writing registry ops errors types directml drawing profiling",

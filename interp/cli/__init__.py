@@ -10,7 +10,7 @@ from importlib import import_module
 from io import TextIOWrapper
 
 from interp.cli.arguments import parse, visible
-from interp.errors import InterpError, RunError, UsageError
+from interp.errors import InterpError, ModelError, RunError, UsageError
 
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal, as shells count
 UNHEARD = 0.5  # seconds after which an interrupt counts as lost
@@ -19,6 +19,7 @@ UNHEARD = 0.5  # seconds after which an interrupt counts as lost
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit codes are 0 ok, 1 a check failed, else those of `interp.errors`."""
     words = list(sys.argv[1:] if argv is None else argv)
+    args = None
     open_streams()
     try:
         with interrupts_heard():
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as problem:
         if "--traceback" in words:
             raise
-        return failed(problem)
+        return failed(problem, args.advice if args is not None and isinstance(problem, ModelError | RunError) else "")
 
 
 @contextmanager
@@ -71,13 +72,15 @@ def open_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def failed(problem: Exception) -> int:
-    """One line on stderr, and the exit code."""
+def failed(problem: Exception, sizes: str) -> int:
+    """One line on stderr, and the exit code; ``sizes`` are options for those that nobody gave."""
     if isinstance(problem, InterpError):
         text, code = str(problem), problem.exit_code
     elif isinstance(problem, OSError):
         text, code = f"{problem.filename or 'file'}: {problem.strerror or problem}", UsageError.exit_code
     else:
         text, code = f"{type(problem).__name__}: {problem}; --traceback shows where", RunError.exit_code
-    print("interp: error:", visible("; ".join(filter(None, (part.strip() for part in text.splitlines())))), file=sys.stderr)
+    advice = f"sizes that nobody gave may not fit, give {sizes}" if sizes else ""
+    parts = [part.strip() for part in (*text.splitlines(), advice)]
+    print("interp: error:", visible("; ".join(filter(None, parts))), file=sys.stderr)
     return code

@@ -92,6 +92,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         hint = nearest(unknown[0].partition("=")[0], options) if unknown[0].startswith("--") else "see --help"
         raise UsageError(f"unknown argument {unknown[0]}; {hint}")
     args.command = name
+    args.advice = ""  # which sizes to give, once some are taken for what nobody gave
     return args
 
 

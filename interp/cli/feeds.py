@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from interp.cli import specs
 from interp.cli.arguments import nearest
 from interp.errors import InputError, UsageError
+from interp.guessing import Key, Shape, axes, guessed
 
 Notice = Callable[[str], None]
 
@@ -27,12 +28,26 @@ class Feed:
 
 
 def collect(session: Any, args: argparse.Namespace, notice: Notice) -> list[Feed]:
-    """A feed for every input of a session, and for the initializers that the user overrides."""
+    """A feed for every input of a session, and for the initializers that the user overrides; notices of what sizes they take."""
+    feeds, sizes = _gathered(session, args, {})
+    if sizes.taken:
+        shapes = {f.name: sizes.shapes.get(f.name, f.value.shape) for f in feeds if hasattr(f.value, "shape")}
+        found = guessed(session.graph, shapes, {f.name: f.value for f in feeds})
+        if found != sizes.taken:
+            feeds, sizes = _gathered(session, args, found)
+    for text in sizes.notices():
+        notice(text)
+    args.advice = sizes.advice()
+    return feeds
+
+
+def _gathered(session: Any, args: argparse.Namespace, guesses: Mapping[Key, int]) -> tuple[list[Feed], Sizes]:
+    """The feeds, with guesses for sizes that are open, and what was taken from those."""
     known = {v.name: v for v in [*session.inputs, *session.overridable]}
     texts = dict(_named(text, session, known) for text in args.input)
     for name in [name for name, _ in [*args.shape, *args.range] if name is not None]:
         _must_be("input", name, known)
-    sizes = Sizes(known.values(), args.dim, notice)
+    sizes = Sizes(known.values(), args.dim, guesses)
     shapes = dict(args.shape)
     for name, shape in shapes.items():
         sizes.learn(known[name], np.broadcast_to(0, shape))
@@ -52,7 +67,7 @@ def collect(session: Any, args: argparse.Namespace, notice: Notice) -> list[Feed
             shape = shapes[value.name] if value.name in shapes else sizes.of(value)
             feeds.append(_made(value, shape, _settings(value.name, args)))
     order = list(known)
-    return sorted(feeds, key=lambda f: order.index(f.name))
+    return sorted(feeds, key=lambda f: order.index(f.name)), sizes
 
 
 def _named(text: str, session: Any, known: dict[str, Any]) -> tuple[str, str]:
@@ -83,12 +98,15 @@ def _settings(name: str, args: argparse.Namespace) -> specs.Settings:
 
 
 class Sizes:
-    """What the named sizes of a model's inputs stand for: said, seen in a feed, or else 1."""
+    """What the open sizes of a model's inputs stand for: said, seen in a feed, or else guessed; 1 where there is no guess."""
 
-    def __init__(self, values: Iterable[Any], said: Iterable[tuple[str, int]], notice: Notice):
+    def __init__(self, values: Iterable[Any], said: Iterable[tuple[str, int]], guesses: Mapping[Key, int]):
         names = [d for v in values for d in v.shape or () if isinstance(d, str)]
         self.sizes: dict[str, int] = {}
-        self.notice = notice
+        self.guesses = guesses
+        self.taken: dict[Key, int] = {}
+        self.shapes: dict[str, Shape] = {}  # of inputs in which something was taken; a number or what it was taken for
+        self.rankless: list[str] = []
         for name, size in said:
             _must_be("dimension", name, dict.fromkeys(names))
             self.sizes[name] = size
@@ -97,22 +115,41 @@ class Sizes:
         """A shape with None for the sizes that nobody has said or shown yet."""
         if value.shape is None:
             return None
-        return tuple(self.sizes.get(d) if isinstance(d, str) else d for d in value.shape)
+        return tuple((None if d in self.taken else self.sizes.get(d)) if isinstance(d, str) else d for d in value.shape)
 
     def of(self, value: Any) -> tuple[int, ...]:
-        """A whole shape; what is open is 1, with a notice."""
+        """A whole shape; what is open is guessed."""
         if value.shape is None:
-            self.notice(f"{value.name}: the model does not say its rank, taken as a scalar; --shape {value.name}=… sets it")
+            self.rankless.append(value.name)
             return ()
-        shape = []
-        for axis, d in enumerate(value.shape):
-            if isinstance(d, str) and d not in self.sizes:
-                self.notice(f"{d} is not given, taken as 1; -d {d}=SIZE sets it")
-                self.sizes[d] = 1
-            elif d is None:
-                self.notice(f"axis {axis} of {value.name} has no size, taken as 1; --shape {value.name}=… sets it")
-            shape.append(self.sizes[d] if isinstance(d, str) else 1 if d is None else d)
-        return tuple(shape)
+        shape = tuple(self.sizes.get(d, d) if isinstance(d, str) and d not in self.taken else d
+                      for d in axes(value.shape, value.name))
+        self.taken |= {d: self.guesses.get(d, 1) for d in shape if not isinstance(d, int)}
+        self.sizes |= {d: self.taken[d] for d in shape if isinstance(d, str)}
+        self.shapes[value.name] = shape
+        return tuple(d if isinstance(d, int) else self.taken[d] for d in shape)
+
+    def notices(self) -> Iterator[str]:
+        """What was taken for what, and what sets it."""
+        for name in self.rankless:
+            yield f"{name}: the model does not say its rank, taken as a scalar; --shape {name}=… sets it"
+        for key, size in self.taken.items():
+            if isinstance(key, str):
+                yield f"{key} is not given, taken as {size}{tried([size])}; -d {key}=SIZE sets it"
+        for name, shape in self.shapes.items():
+            found = {d[1]: self.taken[d] for d in shape if isinstance(d, tuple)}
+            if found:
+                one, sizes = len(found) == 1, found.values()
+                whole = ",".join(str(d if isinstance(d, int) else self.taken[d]) for d in shape)
+                yield (f"ax{'i' if one else 'e'}s {listed(found)} of {name} {'has' if one else 'have'} no size, taken as "
+                       f"{listed(sizes)}{tried(sizes)}; --shape {name}={whole} sets {'it' if one else 'them'}")
+
+    def advice(self) -> str:
+        """What sets all that was taken."""
+        whole = [f"--shape {name}={','.join(str(d) if isinstance(d, int) else 'SIZE' for d in shape)}"
+                 for name, shape in self.shapes.items() if any(isinstance(d, tuple) for d in shape)]
+        return " ".join([*(f"-d {key}=SIZE" for key in self.taken if isinstance(key, str)), *whole,
+                         *(f"--shape {name}=SIZE,…" for name in self.rankless)])
 
     def learn(self, value: Any, array: Any) -> None:
         """Take names' sizes from a tensor; two that differ are an error."""
@@ -122,6 +159,15 @@ class Sizes:
         for d, size in zip(value.shape, shape, strict=True):
             if isinstance(d, str) and self.sizes.setdefault(d, size) != size:
                 raise InputError(f"{value.name}: {d} is {size} here and {self.sizes[d]} elsewhere")
+
+
+def listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+def tried(sizes: Iterable[int]) -> str:
+    """What there is to say of sizes beside 1."""
+    return "" if set(sizes) == {1} else ", the first tried that fits"
 
 
 def _made(value: Any, shape: tuple[int, ...], settings: specs.Settings) -> Feed:

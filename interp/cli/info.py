@@ -125,11 +125,15 @@ def memory(made: Inventory) -> str:
 
 
 def assumed(made: Inventory) -> str:
-    """Which sizes were taken as 1."""
+    """What open sizes were taken as."""
     if not made.assumed:
         return ""
-    named = ", ".join(made.assumed[:FEW]) + (f" and {len(made.assumed) - FEW} more" if len(made.assumed) > FEW else "")
-    return f"   (with 1 for {named}; -d and --shape say otherwise)"
+    by_size: dict[int, list[str]] = {}
+    for name, n in made.assumed.items():
+        by_size.setdefault(n, []).append(name)
+    named = "; ".join(f"{n} for {', '.join(names[:FEW])}{f' and {len(names) - FEW} more' if len(names) > FEW else ''}"
+                      for n, names in by_size.items())
+    return f"   (with {named}; -d and --shape say otherwise)"
 
 
 def total(shares: Iterable[Share]) -> Share:

@@ -73,12 +73,7 @@ def main(args: argparse.Namespace) -> int:
     feeds = {f.name: f.value for f in run.feeds}
     names, tensors = wanted(session, args)
     since = time.perf_counter()
-    try:
-        run.outputs = dict(zip([*names, *tensors], session.run(names, feeds, tensors=tensors), strict=True))
-    except interp.InterpError:
-        if not args.quiet and any("taken as 1" in text for text in run.notices):
-            show.notice("sizes that are taken as 1 may be too small, or not fit the others; -d and --shape set them")
-        raise
+    run.outputs = dict(zip([*names, *tensors], session.run(names, feeds, tensors=tensors), strict=True))
     run.first = time.perf_counter() - since
     run.later = timed(lambda: session.run(names, feeds, tensors=tensors), run)
     check(run, feeds)

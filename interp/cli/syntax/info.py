@@ -12,7 +12,7 @@ examples:
 
 MACs are multiply-accumulates of products of matrices, convolutions, recurrent cells and attention. Memory is what the weights,
 the inputs, the outputs and the values between the operators take in one run; packed copies of weights are not counted. Nothing
-is run for it. Sizes that are not given are taken as 1 for both.
+is run for it. Sizes that are not given are taken as 1 for both, or as what fits.
 
 """
 
