@@ -73,7 +73,7 @@ def test_memory_is_what_a_bound_program_takes():
         outputs = session.run(None, feeds)
         body = session._body
         program = body.model(list(feeds.values())).whole.bind(list(feeds.values()))
-        assert said.exact and said.between == program.laid.block.nbytes - LINE
+        assert said.exact and said.between == program.laid.room.block.nbytes - LINE
         assert said.inputs == sum(f.nbytes for f in feeds.values()) and said.outputs == sum(o.nbytes for o in outputs)
 
 
