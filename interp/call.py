@@ -15,11 +15,11 @@ from .kernels.program import Cell
 from .kernels.step import KernelFailed, Later
 from .types import DTYPE, type_of
 
-Constant = Callable[[Callable, np.ndarray], Any]
+Constant = Callable[..., Any]  # make, array, settings: make(array, *settings) where the array is a constant
 Arrays = Sequence[Any]
 
 
-def as_is(make: Callable, array: np.ndarray) -> Any:
+def as_is(make: Callable, array: np.ndarray, *settings: Any) -> Any:
     """What ``constant`` is where nothing is known to be constant."""
     return array
 

@@ -15,26 +15,26 @@ class Packing:
 
     def __init__(self) -> None:
         self._constants: dict[int, Any] = {}
-        self._made: dict[tuple[Callable, int], Any] = {}
+        self._made: dict[tuple[Any, ...], Any] = {}
         self._aligned: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def own(self, constants: Iterable[Any]) -> None:
         """Let these arrays be known as constants."""
         self._constants |= {id(c): c for c in constants}
 
-    def __call__(self, make: Callable[[np.ndarray], Any], array: np.ndarray) -> Any:
-        """``make(array)`` where the array is a constant, else the array."""
+    def __call__(self, make: Callable[..., Any], array: np.ndarray, *settings: Any) -> Any:
+        """``make(array, *settings)`` where the array is a constant, else the array; the same for settings that are equal."""
         if id(array) not in self._constants:
             return array
-        key = make, id(array)
+        key = id(array), make, *settings
         if key not in self._made:
-            self._made.setdefault(key, make(aligned(array)))
+            self._made.setdefault(key, make(aligned(array), *settings))
             let_go(array)
         return self._made[key]
 
     def has_packed(self, array: np.ndarray) -> bool:
         """Whether anything was made of an array."""
-        return any(of == id(array) for _, of in list(self._made))
+        return any(key[0] == id(array) for key in list(self._made))
 
     def aligned(self, array: np.ndarray) -> np.ndarray:
         """A constant as C code can read it; where that is a copy, there is one of it."""

@@ -9,18 +9,13 @@ DIRECT: int
 WINOGRAD: int
 DEPTHWISE: int
 
-class Packing:
+class Packed:
+    shape: tuple[int, ...]
     groups: int
     plain: bool
     way: int
-    def __init__(self, groups: int, plain: bool, way: int = ...) -> None: ...
-    def __call__(self, w: np.ndarray) -> Packed: ...
-
-class Packed:
-    shape: tuple[int, ...]
-    packing: Packing
     data: np.ndarray
-    def __init__(self, w: np.ndarray, packing: Packing) -> None: ...
+    def __init__(self, w: np.ndarray, groups: int, plain: bool, way: int = ...) -> None: ...
 
 def takes(shape: Sequence[int], group: int, input_is_blocked: bool) -> bool: ...
 def depthwise(shape: Sequence[int], group: int) -> bool: ...

@@ -77,54 +77,39 @@ def way_of(shape, group, input_is_blocked, out, stride, dilation, exact=False):
     return WINOGRAD if min(shape[1], shape[0] // group) >= 16 and min(out) >= 12 else DIRECT
 
 
-class Packing:
-    """How to pack constant weights, for a blocked or a plain input and a way; equal ones pack alike."""
-
-    def __init__(self, groups, plain, way=DIRECT):
-        self.groups, self.plain, self.way = groups, plain, way
-
-    def __eq__(self, other):
-        return type(other) is Packing and (other.groups, other.plain, other.way) == (self.groups, self.plain, self.way)
-
-    def __hash__(self):
-        return hash((Packing, self.groups, self.plain, self.way))
-
-    def __call__(self, w):
-        return Packed(w, self)
-
-
 class Packed:
-    """Constant weights as the micro-kernels read them."""
+    """Constant weights as the micro-kernels read them, for a blocked or a plain input and a way."""
 
-    def __init__(self, w, packing):
+    def __init__(self, w, groups, plain, way=DIRECT):
         cdef BlockedConv how
-        cdef const BlockedPath* path = &loops.path[<int> packing.way]
-        cdef cnp.ndarray out, plain = np.ascontiguousarray(w)
-        if w.dtype != np.float32 or not takes(w.shape, packing.groups, not packing.plain):
-            raise ValueError(f"no blocked convolution has {w.dtype} weights of shape {w.shape} in {packing.groups} groups")
-        self.shape, self.packing = w.shape, packing
-        settle(&how, (1, w.shape[1] * packing.groups, 1, 1), w.shape, (1, w.shape[0], 1, 1), packing, (1, 1), (1, 1), (0, 0))
+        cdef const BlockedPath* path = &loops.path[<int> way]
+        cdef cnp.ndarray out, rows = np.ascontiguousarray(w)
+        if w.dtype != np.float32 or not takes(w.shape, groups, not plain):
+            raise ValueError(f"no blocked convolution has {w.dtype} weights of shape {w.shape} in {groups} groups")
+        self.shape, self.groups, self.plain, self.way = w.shape, groups, plain, way
+        settle(&how, (1, w.shape[1] * groups, 1, 1), self, (1, w.shape[0], 1, 1), (1, 1), (1, 1), (0, 0))
         out = np.empty(path.packed_size(&how), np.float32)
-        path.pack(&how, <const float*> cnp.PyArray_DATA(plain), <float*> cnp.PyArray_DATA(out))
+        path.pack(&how, <const float*> cnp.PyArray_DATA(rows), <float*> cnp.PyArray_DATA(out))
         self.data = out
 
 
-cdef int settle(BlockedConv* how, x, w, y, packing, stride, dilation, before) except -1:
+cdef int settle(BlockedConv* how, x, packed, y, stride, dilation, before) except -1:
     """Fill in the settings for logical shapes (N, C, H, W), all of them checked."""
     cdef int axis
-    how.batch, how.groups, how.plain = x[0], packing.groups, packing.plain
-    how.in_channels, how.out_channels = w[1], w[0] // packing.groups
-    if packing.way == DEPTHWISE:
+    w = packed.shape
+    how.batch, how.groups, how.plain = x[0], packed.groups, packed.plain
+    how.in_channels, how.out_channels = w[1], w[0] // packed.groups
+    if packed.way == DEPTHWISE:
         how.groups, how.in_channels, how.out_channels = 1, w[0], w[0]
     how.in_blocks, how.out_blocks = blocks(how.in_channels), blocks(how.out_channels)
     for axis in range(2):
         how.size[axis], how.kernel[axis], how.out[axis] = x[2 + axis], w[2 + axis], y[2 + axis]
         how.stride[axis], how.dilation[axis], how.before[axis] = stride[axis], dilation[axis], before[axis]
-    if packing.way == WINOGRAD and (how.plain or tuple(w[2:]) != (3, 3) or {*stride, *dilation} != {1}):
+    if packed.way == WINOGRAD and (how.plain or tuple(w[2:]) != (3, 3) or {*stride, *dilation} != {1}):
         raise ValueError(f"Winograd's way is for 3 x 3 kernels, not {w}, of stride and dilation 1 and a blocked input")
-    if (packing.way == DEPTHWISE) != depthwise(w, packing.groups):
-        raise ValueError(f"weights of shape {w} in {packing.groups} groups go another way")
-    loops.path[<int> packing.way].settle(how)
+    if (packed.way == DEPTHWISE) != depthwise(w, packed.groups):
+        raise ValueError(f"weights of shape {w} in {packed.groups} groups go another way")
+    loops.path[<int> packed.way].settle(how)
     return 0
 
 
@@ -158,9 +143,9 @@ def convolution(x, w, bias, residual, y, stride, dilation, before, str name="", 
     cdef cnp.ndarray data, places
     arrays = (x, *(a for a in (bias, residual) if a is not None), y)
     inner, outer = check(x, w, bias, residual, y, (stride, dilation, before))
-    settle(&how.convolution, inner, w.shape, outer, w.packing, stride, dilation, before)
+    settle(&how.convolution, inner, w, outer, stride, dilation, before)
     activation(&how.convolution.activation, name, alpha, beta)
-    how.biased, how.added, how.path = bias is not None, residual is not None, loops.path[<int> w.packing.way]
+    how.biased, how.added, how.path = bias is not None, residual is not None, loops.path[<int> w.way]
     data, places = w.data, np.empty(how.convolution.terms, np.intp)
     how.convolution.weights = <const float*> cnp.PyArray_DATA(data)
     how.convolution.at = <const Py_ssize_t*> cnp.PyArray_DATA(places)
@@ -174,9 +159,9 @@ def check(x, w, bias, residual, y, settings):
         raise ValueError("the weights of a blocked convolution are constants")
     if any([a is not None and a.dtype != np.float32 for a in (x, bias, residual, y)]):
         raise TypeError("a blocked convolution is of float")
-    channels, kernel = w.shape[1] * w.packing.groups, w.shape[2:]
-    due = (channels,) if w.packing.plain else (blocks(channels),)
-    if x.ndim != 5 - w.packing.plain or x.shape[1:2] != due or x.shape[4:] != y.shape[4:5 - w.packing.plain]:
+    channels, kernel = w.shape[1] * w.groups, w.shape[2:]
+    due = (channels,) if w.plain else (blocks(channels),)
+    if x.ndim != 5 - w.plain or x.shape[1:2] != due or x.shape[4:] != y.shape[4:5 - w.plain]:
         raise ValueError(f"an input of shape {x.shape} has not the {channels} channels that weights of shape {w.shape} take")
     if y.ndim != 5 or y.shape[:2] != (x.shape[0], blocks(w.shape[0])) or y.shape[4] != OCTET:
         raise ValueError(f"{x.shape} convolved with {w.shape} is not {y.shape}")

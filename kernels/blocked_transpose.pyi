@@ -3,11 +3,6 @@ import numpy as np
 
 from .step import Step
 
-class Packing:
-    plain: bool
-    def __init__(self, plain: bool) -> None: ...
-    def __call__(self, w: np.ndarray) -> Packed: ...
-
 class Packed:
     shape: tuple[int, ...]
     plain: bool

@@ -34,22 +34,6 @@ cdef enum:
 MOST = 1 << 40  # of elements that any array has
 
 
-class Packing:
-    """How to pack constant weights, for a plain or a blocked result; equal ones pack alike."""
-
-    def __init__(self, plain):
-        self.plain = plain
-
-    def __eq__(self, other):
-        return type(other) is Packing and other.plain == self.plain
-
-    def __hash__(self):
-        return hash((Packing, self.plain))
-
-    def __call__(self, w):
-        return Packed(w, self.plain)
-
-
 class Packed:
     """Constant weights (inputs, outputs, kernel) as columns: those of a plain result by channel and tap, else by tap and block."""
 

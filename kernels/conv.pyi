@@ -5,11 +5,6 @@ import numpy as np
 
 from .step import Step
 
-class Packing:
-    groups: int
-    def __init__(self, groups: int) -> None: ...
-    def __call__(self, w: np.ndarray) -> Packed: ...
-
 class Packed:
     dtype: np.dtype
     shape: tuple[int, ...]

@@ -41,22 +41,6 @@ def depthwise(shape, group):
     return shape[1] == 1 and 1 < group and shape[0] <= MULTIPLIED * group
 
 
-class Packing:
-    """How to pack constant weights of so many groups; equal ones pack alike."""
-
-    def __init__(self, groups):
-        self.groups = groups
-
-    def __eq__(self, other):
-        return type(other) is Packing and other.groups == self.groups
-
-    def __hash__(self):
-        return hash((Packing, self.groups))
-
-    def __call__(self, w):
-        return Packed(w, self.groups)
-
-
 class Packed:
     """Constant weights in groups of rows as the micro-kernel reads them; 16-bit ones are kept as float."""
 

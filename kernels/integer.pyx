@@ -131,22 +131,6 @@ class Rows:
             self.halves = rows_of(np.ascontiguousarray(w), w.shape[0], k)
 
 
-class Packing:
-    """How to pack constant weights of so many groups; equal ones pack alike."""
-
-    def __init__(self, groups):
-        self.groups = groups
-
-    def __eq__(self, other):
-        return type(other) is Packing and other.groups == self.groups
-
-    def __hash__(self):
-        return hash((Packing, self.groups))
-
-    def __call__(self, w):
-        return Rows(w, self.groups)
-
-
 def rows_of(cnp.ndarray w, Py_ssize_t rows, Py_ssize_t k):
     cdef cnp.ndarray out = np.empty((rows, loops.depth(k)), np.int16)
     loops.pack_rows(<const uint8_t*> cnp.PyArray_DATA(w), signed(w.dtype), rows, k, <int16_t*> cnp.PyArray_DATA(out))

@@ -31,8 +31,8 @@ ACTIVATIONS = {
 SETTINGS = {"Swish": (1.5, 0.0), "Clip": (-0.5, 1.5), "LeakyRelu": (-0.5, 0.0)}
 
 
-def packed(make, array):
-    return make(array)
+def packed(make, array, *settings):
+    return make(array, *settings)
 
 
 def run(x, w, b=None, residual=None, threads=1, plain=False, inplace=False, constant=packed, **settings):
@@ -197,13 +197,13 @@ def test_what_is_not_taken_is_refused():
     with pytest.raises(ValueError, match="in 2 groups"):
         run(drawn((1, 10, 5, 5)), weights((10, 5, 3, 3)), group=2)
     with pytest.raises(ValueError, match="constants"):
-        run(drawn((1, 8, 5, 5)), weights((8, 8, 3, 3)), constant=lambda make, array: array)
+        run(drawn((1, 8, 5, 5)), weights((8, 8, 3, 3)), constant=lambda make, array, *settings: array)
     with pytest.raises(ValueError, match="activation"):
         run(drawn((1, 8, 5, 5)), weights((8, 8, 3, 3)), activation="Cosh")
 
 
 def test_the_kernel_refuses_shapes_that_do_not_belong_together():
-    x, w, y = drawn((1, 2, 5, 5, 8)), kernel.Packing(1, False)(weights((8, 16, 3, 3))), drawn((1, 1, 3, 3, 8))
+    x, w, y = drawn((1, 2, 5, 5, 8)), kernel.Packed(weights((8, 16, 3, 3)), 1, False), drawn((1, 1, 3, 3, 8))
     rest = ((1, 1), (1, 1), (0, 0))
     for args in [(x[:, :1].copy(), w, None, None, y), (x, w, drawn((9,)), None, y), (x, w, None, drawn((1, 1, 3, 4, 8)), y),
                  (x, w, None, None, drawn((2, 1, 3, 3, 8))), (x, w, None, None, drawn((1, 2, 3, 3, 8))),

@@ -13,7 +13,8 @@ def made(x, w, bias, threads=1, **attributes):
     facts = [None if a is None else Fact("tensor(float)", a.shape) for a in (x, w, bias)]
     [shape] = blocked_conv_transpose.shape(*facts, **attributes)
     out = np.full(shape, 77, np.float32)
-    blocked_conv_transpose(x, w, bias, **attributes, constant=lambda make, array: make(array), out=out)(threads)
+    step = blocked_conv_transpose(x, w, bias, **attributes, constant=lambda make, *given: make(*given), out=out)
+    step(threads)
     return out
 
 
@@ -67,4 +68,4 @@ def test_weights_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="a bias of shape"):
         made(x, random((16, 3, 2, 2)), random(4))
     with pytest.raises(ValueError, match="are constants"):
-        blocked_conv_transpose(x, random((16, 3, 2, 2)), constant=lambda make, array: array, out=x)
+        blocked_conv_transpose(x, random((16, 3, 2, 2)), constant=lambda make, array, *settings: array, out=x)

@@ -56,11 +56,11 @@ def exact(x, w, b, *, auto_pad, dilations, group, kernel_shape, pads, strides):
     return y if b is None else y + np.asarray(b, np.float64).reshape(-1, *(1,) * axes)
 
 
-def packed(make, array):
-    return make(array)
+def packed(make, array, *settings):
+    return make(array, *settings)
 
 
-def fed(make, array):
+def fed(make, array, *settings):
     return array
 
 

@@ -45,11 +45,11 @@ def wide(x):
     return np.asarray(x, np.float64)
 
 
-def always(make, array):
-    return make(array)
+def always(make, array, *settings):
+    return make(array, *settings)
 
 
-def never(make, array):
+def never(make, array, *settings):
     return array
 
 

@@ -38,11 +38,11 @@ def held(y, terms, dtype, *addends):
     assert np.all(np.abs(wide(y) - due) <= TOLERANCE[dtype] * scale + 1e-30)
 
 
-def always(make, array):
-    return make(array)
+def always(make, array, *settings):
+    return make(array, *settings)
 
 
-def never(make, array):
+def never(make, array, *settings):
     return array
 
 

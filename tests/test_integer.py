@@ -28,11 +28,11 @@ def drawn(shape, dtype, seed=0):
     return np.where(rng.random(shape) < 0.3, rng.choice([ends.min, ends.max], shape), plain).astype(dtype)
 
 
-def always(make, array):
-    return make(array)
+def always(make, array, *settings):
+    return make(array, *settings)
 
 
-def never(make, array):
+def never(make, array, *settings):
     return array
 
 

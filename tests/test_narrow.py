@@ -11,8 +11,8 @@ EXTREMES = {"all highest": (255, 127), "all lowest": (255, -128), "at the bound"
             "just beyond": (255, 65), "just below": (255, -65)}
 
 
-def always(make, array):
-    return make(array)
+def always(make, array, *settings):
+    return make(array, *settings)
 
 
 def normal(shape, deviation, seed=1):
@@ -69,4 +69,4 @@ def test_normal_weights_of_a_convolution(spec, deviation):
 def test_packing_for_other_groups_is_refused():
     x, w, y = np.zeros((1, 4, 5, 5), np.uint8), np.zeros((8, 2, 3, 3), np.int8), np.empty((1, 8, 3, 3), np.int32)
     with pytest.raises(TypeError, match="groups"):
-        integer.convolution(x, integer.Packing(4)(w), y, 2, (1, 1), (1, 1), (0, 0))
+        integer.convolution(x, integer.Rows(w, 4), y, 2, (1, 1), (1, 1), (0, 0))

@@ -50,7 +50,7 @@ def convolution(X: np.ndarray, W: np.ndarray, B: np.ndarray | None = None, *, au
     check(X.shape, W.shape, None if B is None else B.shape, group)
     window: Any = window_of(X.shape, W.shape, auto_pad=auto_pad, dilations=dilations, kernel_shape=kernel_shape, pads=pads,
                           strides=strides)
-    weights = W if conv.depthwise(W.shape, group) else constant(conv.Packing(group), W)
+    weights = W if conv.depthwise(W.shape, group) else constant(conv.Packed, W, group)
     return conv.convolution(X, weights, B, out, group, window.stride, window.dilation, window.before)
 
 

@@ -149,7 +149,7 @@ def convolution(x: np.ndarray, w: np.ndarray, out: np.ndarray, group: int, windo
                 **scaling: Some) -> Any:
     """The step of a convolution of bytes; constant weights are packed once."""
     check(x.shape, w.shape, None, group)
-    weights = w if conv.depthwise(w.shape, group) else constant(integer.Packing(group), w)
+    weights = w if conv.depthwise(w.shape, group) else constant(integer.Rows, w, group)
     return integer.convolution(x, weights, out, group, window.stride, window.dilation, window.before, **scaling)
 
 

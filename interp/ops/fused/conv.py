@@ -56,6 +56,6 @@ def blocked_conv(X: np.ndarray, W: np.ndarray, B: np.ndarray | None = None, resi
     window: Any = window_of(x, W.shape, auto_pad=auto_pad, dilations=dilations, kernel_shape=kernel_shape, pads=pads,
                             strides=strides)
     way = blocked.way_of(W.shape, group, X.ndim == 5, window.out, window.stride, window.dilation, bool(exact))
-    packed = constant(blocked.Packing(group, X.ndim == 4, way), W)
+    packed = constant(blocked.Packed, W, group, X.ndim == 4, way)
     return blocked.convolution(X, packed, B, residual, out, window.stride, window.dilation, window.before, activation, alpha,
                                beta)

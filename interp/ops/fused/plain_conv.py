@@ -36,6 +36,6 @@ def fused_conv(X: np.ndarray, W: np.ndarray, B: np.ndarray | None = None, residu
     check(X.shape, W.shape, None if B is None else B.shape, group)
     window: Any = window_of(X.shape, W.shape, auto_pad=auto_pad, dilations=dilations, kernel_shape=kernel_shape, pads=pads,
                             strides=strides)
-    weights = W if kernel.depthwise(W.shape, group) else constant(kernel.Packing(group), W)
+    weights = W if kernel.depthwise(W.shape, group) else constant(kernel.Packed, W, group)
     return kernel.convolution(X, weights, B, out, group, window.stride, window.dilation, window.before, residual=residual,
                               activation=activation or "", alpha=alpha, beta=beta)

@@ -34,5 +34,5 @@ def blocked_conv_transpose(X: np.ndarray, W: np.ndarray, B: np.ndarray | None = 
 
     The result is blocked or, with ``to_plain``, in the plain layout, which is better for a few channels.
     """
-    packed = constant(blocked_transpose.Packing(bool(to_plain)), W)
+    packed = constant(blocked_transpose.Packed, W, bool(to_plain))
     return blocked_transpose.convolution(X, packed, B, out, activation, alpha, beta)

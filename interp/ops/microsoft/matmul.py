@@ -90,9 +90,9 @@ def fused_conv(X, W, B=None, Z=None, *, auto_pad="NOTSET", dilations=None, group
     """A convolution, plus Z, through an activation."""
     packed: dict[str, Any] = {}
 
-    def made_once(make: Callable, w: np.ndarray) -> Any:
+    def made_once(make: Callable, w: np.ndarray, *settings: Any) -> Any:
         if "weights" not in packed:
-            packed["weights"] = constant(make, W)
+            packed["weights"] = constant(make, W, *settings)
         return w if packed["weights"] is W else packed["weights"]
 
     def run(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, z: np.ndarray | None, y: np.ndarray) -> None:

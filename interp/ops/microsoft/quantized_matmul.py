@@ -218,16 +218,10 @@ class _Layout:
         return nibbles.Packed(codes, scales.reshape(self.N, -1).astype(np.float32), self.zeros(zero_points), self.block_size)
 
 
-@record(frozen=True)
-class _Weights:
-    """How to pack constant weights, once."""
-
-    layout: _Layout
-    parts: tuple[Any, ...]
-
-    def __call__(self, b: np.ndarray) -> gemm.Packed | nibbles.Packed:
-        arrays: Any = [None if p is None else p.array for p in self.parts]
-        return self.layout.kept(b, *arrays)
+def kept(b: np.ndarray, layout: _Layout, *parts: _Kept | None) -> gemm.Packed | nibbles.Packed:
+    """Constant weights as products read them, once for scales, zero points and groups that are constants too."""
+    arrays: Any = [None if p is None else p.array for p in parts]
+    return layout.kept(b, *arrays)
 
 
 @op("MatMulNBits", domain=DOMAIN, shape=few_bits,
@@ -250,7 +244,7 @@ def mat_mul_n_bits(A: np.ndarray, B: np.ndarray, scales: np.ndarray, zero_points
     layout, made = _Layout(N, K, block_size, bits), B
     parts = tuple(None if x is None else constant(_Kept, x) for x in (scales, zero_points, g_idx))
     if all(p is None or isinstance(p, _Kept) for p in parts):
-        made = constant(_Weights(layout, parts), B)
+        made = constant(kept, B, layout, *parts)
     if isinstance(made, nibbles.Packed):
         return nibbles.product(A.reshape(-1, K), made, out.reshape(-1, N), bias)
     if isinstance(made, gemm.Packed) and out.dtype == np.float32:
