@@ -9,8 +9,8 @@ from typing import Any
 
 from . import engines
 from .alone import OtherEngine, Own
-from .errors import InputError, Unsupported, UsageError
-from .feeding import check, listed, nearest
+from .errors import InputError, Unsupported, UsageError, nearest
+from .feeding import check, listed
 from .graph import Graph
 from .loading import load as read
 from .ops import standard

@@ -1,4 +1,11 @@
-"""What can go wrong, each kind with the exit code that the command line gives it."""
+"""What can go wrong, each kind with the exit code that the command line gives it, and what to say of names."""
+from __future__ import annotations
+
+TYPE_CHECKING = False  # for type checkers it is true
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MANY = 10  # names that are listed where none is near
 
 
 class InterpError(Exception):
@@ -47,3 +54,18 @@ class RunError(InterpError, RuntimeError):
     """A kernel failed while the model ran; the message names the node."""
 
     exit_code = 6
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence on a name that is not known: which one may have been meant, or nothing."""
+    from difflib import get_close_matches
+
+    alike = {k.casefold(): k for k in known}
+    near = get_close_matches(str(name).casefold(), alike, 1)
+    return f"; did you mean {alike[near[0]]}?" if near else ""
+
+
+def nearest_or_all(name: str, known: Iterable[str]) -> str:
+    """The same, or which names there are where none is near."""
+    names = list(known)
+    return nearest(name, names) or f"; known: {', '.join(names[:MANY]) or 'none'}{' …' if len(names) > MANY else ''}"

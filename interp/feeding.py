@@ -118,15 +118,6 @@ def listed(values: Sequence[Value]) -> str:
     return ", ".join(f"{v.name} {shown(v)}" for v in values) or "none"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """What may have been meant by a name that is not known."""
-    from difflib import get_close_matches
-
-    alike = {k.casefold(): k for k in known}
-    near = get_close_matches(str(name).casefold(), alike, 1)
-    return f"; did you mean {alike[near[0]]}?" if near else ""
-
-
 def several(names: Any) -> list[str]:
     """Names out of anything that gives them one by one, which a single name does not."""
     if isinstance(names, str) or not isinstance(names, Iterable):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .call import numbers
-from .errors import InputError, UsageError
-from .feeding import nearest, shown
+from .errors import InputError, UsageError, nearest
+from .feeding import shown
 from .graph import Value
 from .kernels.program import Cell
 from .parts import Body

@@ -11,8 +11,8 @@ from threading import Event, Lock
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Union
 
-from .errors import InputError, RunError, UsageError
-from .feeding import check, listed, nearest, several
+from .errors import InputError, RunError, UsageError, nearest
+from .feeding import check, listed, several
 from .graph import Graph, Value
 from .infer import declared
 from .kernels import threads as pool

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .call import duplicate
-from .errors import InputError, UsageError
-from .feeding import check, nearest, several, shown, taken
+from .errors import InputError, UsageError, nearest_or_all
+from .feeding import check, several, shown, taken
 from .graph import Value
 from .types import DTYPE
 
@@ -101,8 +101,7 @@ class Stream:
 def known(kind: str, name: str, names: Any) -> str:
     """The name, if there is such an input, output, state or size."""
     if name not in names:
-        hint = nearest(name, names) or f"; it has {', '.join(names) or 'none'}"
-        raise UsageError(f"state: the model has no {kind} {name}{hint}")
+        raise UsageError(f"state: the model has no {kind} {name}{nearest_or_all(name, names)}")
     return name
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .dims import Fact
-from .errors import InterpError, UsageError
-from .feeding import nearest
+from .errors import InterpError, UsageError, nearest_or_all
 from .graph import Graph, Node, Value
 from .infer import UNKNOWN, Scope, declared
 from .loading import load, parsed
@@ -74,7 +73,7 @@ def sized(inputs: Iterable[Value], sizes: Sizes, shapes: Mapping[str, tuple[int,
     for kind, said, known in (("dimension", sizes, names), ("input", shapes, {v.name: None for v in given})):
         for name in said:
             if name not in known:
-                hint = nearest(name, known) or f"; it has {', '.join(known) or 'none'}"
+                hint = nearest_or_all(name, known)
                 raise UsageError(f"the model has no {kind} {name}{hint}")
     found = []
     for v in given:

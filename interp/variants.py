@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import UsageError
-from .feeding import listed, nearest
+from .errors import UsageError, nearest, nearest_or_all
+from .feeding import listed
 from .graph import Graph, Value
 from .optimize import optimized
 from .parts import KEPT
@@ -83,8 +83,7 @@ def inner(graph: Graph, names: Sequence[str]) -> list[Value]:
             home = next((n.name for n in graph.nodes for b in n.bodies.values() for m in b.walk() if name in m.outputs), None)
             if home is not None:
                 raise UsageError(f"{name} is made inside a body of {home}; only tensors outside of bodies can be asked for")
-            hint = nearest(name, known) or f"; it has {', '.join(list(known)[:5])}{' …' if len(known) > 5 else ''}"
-            raise UsageError(f"the model has no tensor {name}{hint}")
+            raise UsageError(f"the model has no tensor {name}{nearest_or_all(name, known)}")
     return [known[name] or Value(name) for name in names]
 
 

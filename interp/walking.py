@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .alone import RunNode
-from .errors import InputError, InterpError, Unsupported
-from .feeding import nearest
+from .errors import InputError, InterpError, Unsupported, nearest
 from .graph import Graph, Node
 from .rows import Row
 from .types import type_of

@@ -64,7 +64,7 @@ def test_the_tensors_of_a_model_are_listed_as_they_are_written():
 
 
 @pytest.mark.parametrize("text, name, told", [
-    (TWO, "B", "no tensor B; did you mean b?"), (TWO, "elsewhere", "no tensor elsewhere; it has a, b, c, y, z …"),
+    (TWO, "B", "no tensor B; did you mean b?"), (TWO, "elsewhere", "no tensor elsewhere; known: a, b, c, y, z"),
     (IF.replace("b = If", "[choice] b = If"), "q", "q is made inside a body of choice"),
 ])
 def test_tensors_that_there_are_not_are_refused(text, name, told):

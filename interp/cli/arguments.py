@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 
-from interp.errors import UsageError
+from interp.errors import UsageError, nearest, nearest_or_all
 
 TYPE_CHECKING = False  # for type checkers it is true
 if TYPE_CHECKING:
@@ -52,17 +52,6 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; {self.prog} --help lists what there is")
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """Which of the names may have been meant, as the end of a sentence on what lacks one."""
-    known = list(names)
-    import difflib
-
-    close = difflib.get_close_matches(name, known, 1, 0.5)
-    if close:
-        return f"did you mean {close[0]}?"
-    return f"known: {', '.join(known) or 'none'}"
-
-
 def visible(text: str) -> str:
     """A text whose control characters are escaped, so that a model's names cannot drive a terminal."""
     return "".join(c if c.isprintable() or c in " \n\t" else c.encode("unicode_escape").decode() for c in text)
@@ -88,9 +77,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             from os.path import exists
 
             if not exists(args.model):  # a bare word before a model was meant as a command
-                raise UsageError(f"there is no command {args.model}; {nearest(args.model, COMMANDS)}")
-        hint = nearest(unknown[0].partition("=")[0], options) if unknown[0].startswith("--") else "see --help"
-        raise UsageError(f"unknown argument {unknown[0]}; {hint}")
+                raise UsageError(f"there is no command {args.model}{nearest_or_all(args.model, COMMANDS)}")
+        hint = nearest(unknown[0].partition("=")[0], options) if unknown[0].startswith("--") else ""
+        raise UsageError(f"unknown argument {unknown[0]}{hint or '; see --help'}")
     args.command = name
     args.advice = ""  # which sizes to give, once some are taken for what nobody gave
     return args

@@ -9,10 +9,9 @@ from zipfile import ZipFile
 import numpy as np
 
 from interp.cli import specs
-from interp.cli.arguments import nearest
 from interp.cli.show import described, number
 from interp.distance import tensors as parts
-from interp.errors import InputError
+from interp.errors import InputError, nearest_or_all
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def expectations(place: str, values: list[Any], outputs: dict[str, Any]) -> Iter
         if name in made:
             yield name, made[name], value
         elif name not in names:
-            raise InputError(f"{source}: the model has no output {name}; {nearest(name, [*outputs, *names])}")
+            raise InputError(f"{source}: the model has no output {name}{nearest_or_all(name, [*outputs, *names])}")
     if not set(found) & set(made):
         raise InputError(f"{place} expects {', '.join(found)}, none of which is among the outputs asked for")
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from interp.cli import specs
-from interp.cli.arguments import nearest
-from interp.errors import InputError, UsageError
+from interp.errors import InputError, UsageError, nearest_or_all
 from interp.guessing import Key, Shape, axes, guessed
 
 Notice = Callable[[str], None]
@@ -81,14 +80,14 @@ def _named(text: str, session: Any, known: dict[str, Any]) -> tuple[str, str]:
     if not given and len(session.inputs) == 1:
         return session.inputs[0].name, text
     if not given:
-        raise UsageError(f"-i {text}: which input? NAME={text}; {nearest(text, known)}")
+        raise UsageError(f"-i {text}: which input? NAME={text}{nearest_or_all(text, known)}")
     name = text.partition("=")[0]
-    raise UsageError(f"-i {text}: the model has no input {name}; {nearest(name, known)}")
+    raise UsageError(f"-i {text}: the model has no input {name}{nearest_or_all(name, known)}")
 
 
 def _must_be(kind: str, name: str, known: Iterable[str]) -> None:
     if name not in known:
-        raise UsageError(f"the model has no {kind} {name}; {nearest(name, known)}")
+        raise UsageError(f"the model has no {kind} {name}{nearest_or_all(name, known)}")
 
 
 def _settings(name: str, args: argparse.Namespace) -> specs.Settings:
@@ -194,6 +193,6 @@ def _data(place: str | None, session: Any, texts: dict[str, str]) -> Iterable[tu
     known = [v.name for v in [*session.inputs, *session.overridable]]
     for name, (value, source) in found.items():
         if name not in known:
-            raise InputError(f"{source}: the model has no input {name}; {nearest(name, known)}")
+            raise InputError(f"{source}: the model has no input {name}{nearest_or_all(name, known)}")
         if name not in texts:
             yield name, value, source

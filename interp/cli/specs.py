@@ -13,9 +13,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from interp.cli.arguments import nearest
 from interp.cli.options import low_high, sizes
-from interp.errors import InputError, UsageError
+from interp.errors import InputError, UsageError, nearest_or_all
 from interp.loading import near
 from interp.types import DTYPE, ELEMENTS, as_map
 
@@ -141,7 +140,7 @@ def _literal(text: str, value: Any, shape: Shape) -> Any:
             raise InputError(f"{value.name} takes strings, {text} is none; they are given between quotes, in a shell as "
                              f"-i '{value.name}=[\"a\", \"b\"]'") from None
         raise InputError(f"{value.name}={text}: neither a file ({', '.join(FILES)}) nor zeros, ones, arange, rand, f32[1,3] "
-                         f"or a literal such as [1,2,3]; {nearest(text, ['zeros', 'ones', 'arange', 'rand'])}") from None
+                         f"or a literal such as [1,2,3]{nearest_or_all(text, ['zeros', 'ones', 'arange', 'rand'])}") from None
     return converted(parsed, value, shape)
 
 
@@ -180,7 +179,7 @@ def _entry(path: Path, key: str | None, name: str) -> np.ndarray:
     wanted = key or (next(iter(arrays)) if len(arrays) == 1 else name)
     if wanted not in arrays:
         choice = "" if key else f"; {path}:KEY takes one"
-        raise InputError(f"{path} has no array {wanted}; {nearest(wanted, arrays)}{choice}")
+        raise InputError(f"{path} has no array {wanted}{nearest_or_all(wanted, arrays)}{choice}")
     return arrays[wanted]
 
 
@@ -317,5 +316,5 @@ def stored(place: str, kind: str, values: Sequence[Any]) -> dict[str, tuple[Any,
         inner = sorted(str(p) for p in path.glob("test_data_set_*") if p.is_dir())
         if inner:
             raise InputError(f"{place} holds sets of data; name one of them: {', '.join(inner[:3])}")
-        raise InputError(f"{place} holds neither {kind}_0.pb nor {kind}s.npz nor NAME.npy; {nearest('', by_name)}")
+        raise InputError(f"{place} holds neither {kind}_0.pb nor {kind}s.npz nor NAME.npy{nearest_or_all('', by_name)}")
     return {name: (from_file(p, None, by_name[name]), str(p)) for name, p in found.items()}
