@@ -99,3 +99,9 @@ def test_a_chain_takes_any_sizes():
     for shape in ((2, 3), (1, 1), (0, 4), (40, 1000)):
         x = floats(shape)
         np.testing.assert_allclose(session.run(None, {"x": x})[0], np.tanh(x * x + x), atol=1e-6)
+
+
+def test_an_exponent_of_more_axes_gives_them_to_the_result():
+    made = interp.load(model("m (float[4] x) => (float[a,b] y) <float[1,1] c = {2}> { p = Pow(x, c) y = Neg(p) }"))
+    [y] = made.run(None, {"x": np.float32([1, -2, 3, 0])})
+    np.testing.assert_array_equal(y, np.float32([[-1, -4, -9, 0]]))

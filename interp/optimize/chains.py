@@ -28,7 +28,8 @@ def _clip(node: Node, at: Rewriter) -> tuple[Any, ...] | None:
 
 def _power(node: Node, at: Rewriter) -> tuple[Any, ...] | None:
     exponent = at.number(node.inputs[1])
-    return None if exponent is None or node.attributes.get("broadcast") is not None else ("raise", exponent)
+    alike = at.shape(node.inputs[0]) == at.shape(node.outputs[0])  # an exponent of more axes gives them to the result
+    return None if exponent is None or not alike or node.attributes.get("broadcast") is not None else ("raise", exponent)
 
 
 def _gelu(node: Node, at: Rewriter) -> tuple[Any, ...] | None:
