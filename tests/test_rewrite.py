@@ -1,6 +1,8 @@
 """The rewriter: what it knows of a graph, and where nodes go that take the place of others."""
+import ml_dtypes
 import numpy as np
 import pytest
+from onnx import numpy_helper
 
 import interp
 from interp.infer import Scope, declared
@@ -91,3 +93,13 @@ def test_random_numbers_are_drawn_twice():
 
 def test_outputs_that_are_equal_both_keep_their_names():
     assert fused(model("m (float[2] x) => (float[2] y, float[2] z) { y = Relu(x) z = Relu(x) }"), {"x": floats(2)}) == {"Relu": 2}
+
+
+def test_constants_of_equal_bytes_and_other_types_are_not_the_same():
+    text = """m (int64[1] n) => (float[k] y, float[k] z) { a = ConstantOfShape<value = int4[1] {-1}>(n)
+        b = ConstantOfShape<value = uint4[1] {15}>(n) y = Cast<to = 1>(a) z = Cast<to = 1>(b) }"""
+    made = model(text)
+    for node, kind, number in zip(made.graph.node, (ml_dtypes.int4, ml_dtypes.uint4), (-1, 15), strict=False):
+        node.attribute[0].t.CopyFrom(numpy_helper.from_array(np.array([number], kind)))
+    y, z = interp.load(made).run(None, {"n": np.array([2])})
+    assert y.tolist() == [-1, -1] and z.tolist() == [15, 15]

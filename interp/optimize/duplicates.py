@@ -35,5 +35,5 @@ def key_of(node: Node) -> Hashable:
 def key_of_value(value: Any) -> Hashable:
     """An attribute's value, by type: 1 and 1.0 are not the same."""
     if isinstance(value, np.ndarray):
-        return value.dtype.str, value.shape, value.tobytes() if value.dtype != object else repr(value.tolist())
+        return value.dtype.name, value.shape, value.tobytes() if value.dtype != object else repr(value.tolist())
     return type(value).__name__, repr(value)
