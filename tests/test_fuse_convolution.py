@@ -3,6 +3,8 @@ import numpy as np
 import onnx
 import pytest
 
+import interp
+
 from .fusing import floats, fused, model
 
 CONV = "<float[8,3,3,3] w, float[8] b, float[8] s, float[8] t, float[8] m, float[8] v, float[1,8,1,1] c, float[1] one = {1.5}>"
@@ -84,3 +86,16 @@ def test_maps_by_channel_without_a_convolution_become_one():
     left = fused(convolution("a = Conv(x, w) k = Abs(a) d = BatchNormalization(k, s, t, m, v) e = Mul(d, c) f = Add(e, c) "
                              "y = Relu(f)"), FEED)
     assert left.keys() & {"Scale", "BlockedScale"} and not left.keys() & {"BatchNormalization", "Mul", "Add", "Relu"}
+
+
+def test_maps_that_are_too_large_together_stay_apart():
+    text = "m (float[1,1,3] x) => (float[1,1,3] y) <float k = {1e30}> { a = Mul(x, k) y = Mul(a, k) }"
+    [y] = interp.load(model(text)).run(None, {"x": np.float32([[[0, 1e-30, -1]]])})
+    np.testing.assert_array_equal(y, np.float32([[[0, 1e30, -np.inf]]]))
+
+
+def test_constants_of_version_6_lie_along_the_axes_that_they_name():
+    text = """<ir_version: 3, opset_import: ["": 6]> m (float[3,3,2] x) => (float[3,3,2] y) <float[3,1] k = {1, 2, 3}>
+        { a = Mul<broadcast = 1, axis = 0>(x, k) y = Add<broadcast = 1, axis = 0>(a, k) }"""
+    [y] = interp.load(model(text)).run(None, {"x": np.ones((3, 3, 2), np.float32)})
+    np.testing.assert_array_equal(y, np.broadcast_to(np.float32([2, 4, 6]).reshape(3, 1, 1), (3, 3, 2)))

@@ -5,6 +5,7 @@ import numpy as np
 
 from ..graph import Node
 from ..record import record
+from ..types import DTYPE
 from .activation import activation_of
 from .rewrite import Rewriter, Rules, rule
 
@@ -22,13 +23,24 @@ class Affine:
         """This map of what another gives."""
         return Affine(first.scale * self.scale, first.shift * self.scale + self.shift)
 
+    def held(self, kind: str) -> bool:
+        """Whether a type has its numbers: 0 times infinity is no number, where 0 times two large ones in a row is 0."""
+        with np.errstate(over="ignore"):
+            return all(np.isfinite(a.astype(DTYPE[kind])).all() for a in (self.scale, self.shift))
+
 
 def affine_of(node: Node | None, value: str, at: Rewriter) -> Affine | None:
     """What a node does to a value, if that is an affine map of each channel by constants."""
     if node is None or not at.is_a(node, "BatchNormalization", "Add", "Sub", "Mul", "Div"):
         return None
-    if node.schema.name == "BatchNormalization":
-        return normalization(node, value, at)
+    found = normalization(node, value, at) if node.schema.name == "BatchNormalization" else arithmetic(node, value, at)
+    return found if found is not None and found.held(at.type(value)) else None
+
+
+def arithmetic(node: Node, value: str, at: Rewriter) -> Affine | None:
+    """A sum, difference, product or quotient of a value and a constant with a number for all channels or for each."""
+    if node.attributes.get("axis") is not None:  # before version 7 the axes of the constant may lie anywhere
+        return None
     a, b = node.inputs
     if (a == value) == (b == value):
         return None
@@ -66,8 +78,9 @@ def normalization(node: Node, value: str, at: Rewriter) -> Affine | None:
     if any(c is None for c in constants):
         return None
     scale, shift, mean, variance = (c.astype(np.float64) for c in constants if c is not None)
-    factor = scale / np.sqrt(variance + given["epsilon"])
-    return Affine(factor, shift - mean * factor) if np.isfinite(factor).all() else None
+    with np.errstate(all="ignore"):
+        factor = scale / np.sqrt(variance + given["epsilon"])
+    return Affine(factor, shift - mean * factor)
 
 
 @rule("BatchNormalization", "Mul", "Add", "Sub", "Div")
@@ -80,7 +93,10 @@ def scale(node: Node, at: Rewriter) -> bool:
     total, gone, output = Affine(np.ones(1), np.zeros(1)), [], source
     after: Node | None = node
     while after is not None and (affine := affine_of(after, output, at)) is not None and after.outputs[0]:
-        total, output = affine.after(total), after.outputs[0]
+        longer = affine.after(total)
+        if not longer.held("tensor(float)"):
+            break
+        total, output = longer, after.outputs[0]
         gone.append(after)
         after = at.sole(output)
     if not gone or len(gone) == 1 and not at.is_a(node, "BatchNormalization"):
