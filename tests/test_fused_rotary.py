@@ -73,3 +73,10 @@ def test_one_row_of_positions_for_several_items_stays():
     proto = model(f"""m (float[2,3,5,8] x, float[1,5,1] p, float[1,4] i) => (float[2,3,5,8] y) <{CONSTANTS}>
         {{ {ANGLES} {HALVES['split']} {TURN} {SUM} }}""")
     assert fused(proto, {**feeds(), "p": feeds(1)["p"]})["RotaryEmbedding"] == 0
+
+
+def test_axes_may_lie_in_a_row_of_rows():
+    proto = of(f"{ANGLES} {HALVES['split']} {TURN} {SUM}")
+    [one] = [t for t in proto.graph.initializer if t.name == "one"]
+    one.dims.insert(0, 1)
+    assert fused(proto, feeds())["RotaryEmbedding"] == 1

@@ -22,7 +22,7 @@ def _mean(value: str, at: Rewriter) -> tuple[str, int, Node] | None:
     axes = node.attributes.get("axes")
     if axes is None and len(node.inputs) > 1 and node.inputs[1]:
         given = at.constant(node.inputs[1])
-        axes = None if given is None else given.tolist()
+        axes = None if given is None else given.ravel().tolist()
     if not axes or sorted(a % len(x) for a in axes) != list(range(len(x) - len(axes), len(x))):
         return None
     return node.inputs[0], len(axes), node

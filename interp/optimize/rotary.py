@@ -19,7 +19,7 @@ def _axes(node: Node, at: Rewriter) -> list[int] | None:
     k = 3 if node.schema.name == "Slice" else 1
     if known is None and len(node.inputs) > k and node.inputs[k]:
         given = at.constant(node.inputs[k])
-        known = None if given is None else given.tolist()
+        known = None if given is None else given.ravel().tolist()
     return None if known is None else list(known)
 
 
