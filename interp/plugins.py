@@ -83,8 +83,11 @@ class Plugins(Layer):
                 ops = operators(each.entry.load())
                 check_domain(ops, each.domain)
                 self._put_whole(ops)
-            except (Exception, SystemExit) as e:  # whatever a stranger's module may raise
-                each.error = f"{type(e).__name__}: {e}"
+            except KeyboardInterrupt:
+                each.state = "found"
+                raise
+            except BaseException as e:  # whatever a stranger's module may raise
+                each.error = told(e)
             else:
                 each.state, each.operators = "loaded", sorted({o.name for o in ops})
 
@@ -106,6 +109,14 @@ class Plugins(Layer):
             else:
                 said.append(f"{who} has {', '.join(each.operators)}")
         return "; ".join(said)
+
+
+def told(error: BaseException) -> str:
+    """An exception in words, even if it cannot say them itself."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def entry_points() -> Iterable[Any]:

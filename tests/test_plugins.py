@@ -146,19 +146,44 @@ def test_an_entry_point_may_name_any_of_these(monkeypatch, value):
     assert answer() == [2, 4]
 
 
+class Leaving(BaseException):
+    """What no `except Exception` catches."""
+
+
+class Speechless(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+def raising(error):
+    def load():
+        raise error
+    return load
+
+
 @pytest.mark.parametrize("value, error", [
     (module(), "TypeError: it holds no operators"),
     (3, "TypeError: 3 is no module, Op, list of Ops or Registry"),
     ([doubled, 3], "is no module, Op, list of Ops or Registry"),
     (lambda: sys.exit(3), "SystemExit: 3"),
+    (raising(Leaving("for good")), "Leaving: for good"),
+    (raising(Speechless()), "Speechless"),
     (interp.op("Doubled", domain="elsewhere")(lambda x: x), "ValueError: Doubled is of the domain elsewhere, the entry point is "
      "named org.example"),
-], ids=range(5))
+], ids=range(7))
 def test_one_that_is_no_plug_in_says_so(monkeypatch, value, error):
     [found] = installed(monkeypatch, value).found()
     with pytest.raises(Unsupported) as refused:
         answer()
     assert error in found.error and found.error in str(refused.value) and found.state == "failed"
+
+
+def test_one_whose_import_is_interrupted_is_imported_again(monkeypatch):
+    turns = iter([raising(KeyboardInterrupt()), lambda: doubled])
+    [found] = installed(monkeypatch, lambda: next(turns)()).found()
+    with pytest.raises(KeyboardInterrupt):
+        answer()
+    assert answer() == [2, 4] and found.state == "loaded"
 
 
 def test_two_for_one_domain_add_up_and_may_not_serve_the_same(monkeypatch):
