@@ -51,7 +51,10 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no attribute {name}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    from .collecting import Uncollected
+
+    with Uncollected():
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -1,16 +1,15 @@
 """Running models: a Session keeps a program per input signature, checks what is fed, and tells observers."""
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from copy import copy
 from threading import Event, Lock
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Union
 
+from .collecting import Uncollected
 from .errors import InputError, RunError, UsageError, nearest
 from .feeding import check, listed, several
 from .graph import Graph, Value
@@ -64,21 +63,9 @@ def load(model: Model, *, threads: int | None = None, registry: Registry | None 
         raise UsageError(f"most_iterations={most_iterations!r}: give a whole number from 1 to 2**63 - 1")
     if most_bytes is not None and (type(most_bytes) is not int or most_bytes < 1):
         raise UsageError(f"most_bytes={most_bytes!r}: give a whole number from 1 on")
-    with uncollected():
+    with Uncollected():
         return Session(Source(model, registry or standard, trusted, plugins), threads=threads, optimize=int(optimize),
                        exact=precision == "exact", most_iterations=most_iterations, most_bytes=most_bytes)
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Put the search for cycles off: what a load makes is there to stay, and to go through it time and again takes a tenth."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 class Session:

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 import interp
 from interp import frozen, messages, schema
 from interp.errors import ModelError
+from interp.kernels.wire import parse
 from interp.ops import FAMILIES, families, standard
 from interp.ops.families import file_of, known
 
@@ -51,6 +52,13 @@ import json
 print(json.dumps([len(interp.load(m).inputs) for m in (model, model.SerializeToString(), onnx.parser.parse_model(text))]))
 """
     assert told(code) == [1, 1, 1]
+
+
+def test_loading_leaves_the_search_for_cycles_as_it_was():
+    code = RUN + "import gc, json\nprint(json.dumps([gc.isenabled(), gc.get_freeze_count()]))"
+    assert told(code) == [True, 0]
+    assert told("import gc\ngc.disable()\n" + code)[0] is False
+    assert told("import gc\ngc.freeze()\n" + code)[1] > 1000  # what the program froze stays so
 
 
 # What was written down
@@ -114,7 +122,7 @@ def test_a_family_that_was_edited_since_the_build_is_looked_into(monkeypatch):
 
 def specimen():
     """A model with every kind of field that graphs have."""
-    node = helper.make_node("Mine", ["x", ""], ["y"], "n", domain="own", i=-3, f=0.5, s=b"\xff\x00", ints=[1, -1], floats=[1.5],
+    node = helper.make_node("Mine", ["x", ""], ["y"], "n", domain="own", i=-3, f=0.5, s=b"\xff\x00", ints=[1, -1, 0, 2**40], floats=[1.5, -2, 0],
                             strings=["a", "b"], t=numpy_helper.from_array(np.arange(3.0), "t"),
                             g=helper.make_graph([helper.make_node("Abs", ["x"], ["z"])], "inner", [], []))
     tensors = [helper.make_tensor("a", TensorProto.INT32, [2], [-1, 5]),
@@ -156,6 +164,17 @@ def assert_same(ours, theirs, where=""):
 def test_messages_are_read_as_protobuf_reads_them():
     model = specimen()
     assert_same(messages.model(model.SerializeToString()), model)
+
+
+@pytest.mark.parametrize("field,packed,single", [
+    (4, b"\x00\x00\x80\x3f", b"\x25\x00\x00\x00\x40"), (5, b"\x07\x00", b"\x28" + b"\xff" * 9 + b"\x01"),
+    (7, b"\x80\x01", b"\x38\x00"), (10, bytes(6) + b"\xf0\x3f", b"\x51" + bytes(7) + b"\x40"), (11, b"\x05", b"\x58\x81\x01")])
+def test_numbers_are_read_packed_one_by_one_and_mixed(field, packed, single):
+    together = bytes([field << 3 | 2, len(packed)]) + packed
+    for content in (single, single * 3, together + single * 2, single * 2 + together + single, single + b"\x10\x01" + single):
+        theirs = onnx.TensorProto()
+        theirs.ParseFromString(content)
+        assert_same(parse(messages.kinds()["onnx.TensorProto"], content), theirs)
 
 
 def test_damaged_messages_are_refused_where_protobuf_refuses_them():

@@ -48,13 +48,14 @@ ARROWS = {
     "source": "loading graph registry ops errors",
     "variants": "source feeding parts weights optimize graph errors",
     "awaiting": "",
+    "collecting": "",
     "stream": "feeding call graph types errors",
     "costs": "",
     "profiling": "costs observe types",
     "nonfinite": "cutting writing observe record graph errors",
     "observe": "arena plan graph kernels",
-    "session": "observe source variants feeding filling awaiting stream weights plan parts infer call optimize graph registry "
-               "ops types errors kernels",
+    "session": "collecting observe source variants feeding filling awaiting stream weights plan parts infer call optimize graph "
+               "registry ops types errors kernels",
     "environment": "plugins frozen kernels",
     "footprint": "parts plan arena weights infer graph dims errors kernels",
     "inventory": "guessing footprint survey costs functions infer graph dims errors types optimize ops registry",
@@ -74,7 +75,7 @@ ARROWS = {
     "cli": "comparing distance engines rows plots timing "
            "drawing survey session checking lints plugins opaque rewriting cutting writing feeding guessing optimize loading "
            "functions schema registry ops types errors profiling inventory environment nonfinite source observe",
-    "__init__": "comparing "
+    "__init__": "collecting comparing "
                 "reference observe session checking rewriting writing registry ops errors types directml drawing profiling",
     "__main__": "cli",
 }
