@@ -145,12 +145,13 @@ cdef object message(Kind kind, dict values, Reader* r, Bytes end, source):
     while r.at < end:
         tag = tag_of(r, end)
         found = kind.fields.get(tag >> 3)
-        if found is None or not take(<Field> found, tag & 7, values, r, end, source):
+        if found is None or not take(<Field> found, tag, values, r, end, source):
             skip(r, end, tag)
 
 
-cdef bint take(Field field, int how, dict values, Reader* r, Bytes end, source) except -1:
+cdef bint take(Field field, uint32_t tag, dict values, Reader* r, Bytes end, source) except -1:
     """Read a field's value, if it is written in a way that goes with its type."""
+    cdef int how = tag & 7
     cdef object value
     cdef Bytes last
     if field.type in (STRING, BYTES, MESSAGE):
@@ -167,6 +168,9 @@ cdef bint take(Field field, int how, dict values, Reader* r, Bytes end, source) 
         return True
     elif how != (EIGHT if field.type == DOUBLE else FOUR if field.type == FLOAT else VARINT):
         return False
+    elif field.repeats and field.type != ENUM:
+        joined(field, values, unpacked(field.type, tag, r, end))
+        return True
     else:
         value = number(field.type, r, end)
         if field.type == ENUM and value not in field.about:
@@ -235,7 +239,6 @@ cdef object gathered(Field field, dict values):
 cdef object packed(Field field, dict values, Reader* r, Bytes last, source):
     """Numbers one after the other. Floats are not copied where all of them come in one run."""
     cdef Py_ssize_t size = last - r.at, each = 8 if field.type == DOUBLE else 4
-    cdef Array block
     if field.type in (FLOAT, DOUBLE):
         if size % each:
             raise ValueError("a number is cut off")
@@ -245,11 +248,53 @@ cdef object packed(Field field, dict values, Reader* r, Bytes last, source):
             gathered(field, values).frombytes(PyBytes_FromStringAndSize(<const char*> r.at, size))
         r.at = last
         return
-    block = varints(field.type, r, last)
+    joined(field, values, varints(field.type, r, last))
+
+
+cdef object joined(Field field, dict values, Array block):
+    """Put numbers behind those that a field has so far."""
     if field.name not in values:
         values[field.name] = block
     else:
         gathered(field, values).extend(block)
+
+
+cdef Array unpacked(int type, uint32_t tag, Reader* r, Bytes end):
+    """Numbers of which each has its tag, as many as follow each other."""
+    cdef Py_ssize_t count = 0, i
+    cdef Bytes first = r.at, last = first
+    cdef Array made
+    while True:
+        jump(type, r, end)
+        last = r.at
+        count += 1
+        if r.at == end or tag_of(r, end) != tag:
+            break
+    r.at = first
+    made = clone(EMPTY[type], count, False)
+    for i in range(count):
+        if type == DOUBLE:
+            memcpy(&made.data.as_doubles[i], r.at, 8)
+        elif type == FLOAT:
+            memcpy(&made.data.as_floats[i], r.at, 4)
+        elif type == INT32:
+            made.data.as_ints[i] = <int32_t> varint(r, end)
+        else:
+            made.data.as_ulonglongs[i] = varint(r, end)
+        if type == DOUBLE or type == FLOAT:
+            r.at += 8 if type == DOUBLE else 4
+        if i < count - 1:
+            varint(r, end)
+    r.at = last
+    return made
+
+
+cdef int jump(int type, Reader* r, Bytes end) except -1:
+    """Pass over a number."""
+    if type == DOUBLE or type == FLOAT:
+        return forward(r, end, 8 if type == DOUBLE else 4)
+    varint(r, end)
+    return 0
 
 
 cdef Array varints(int type, Reader* r, Bytes last):
