@@ -11,6 +11,7 @@ from ...record import record, replace
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF")
 LEQ, LT, GTE, GT, EQ, NEQ, MEMBER, LEAF = range(8)
+CODES = {mode: code for code, mode in enumerate(MODES) if code != MEMBER}  # of ensembles whose nodes have numbers
 MOST = 2**31 - 2
 
 
@@ -150,13 +151,9 @@ def from_ids(nodes_treeids: Any, nodes_nodeids: Any, nodes_featureids: Any, node
     trees, ids = f["nodes_treeids"], f["nodes_nodeids"]
     if not len(ids):
         raise ValueError("there are no nodes")
-    known = np.array(MODES[:MEMBER] + MODES[LEAF:])
-    codes = np.array([*range(MEMBER), LEAF])
-    order = np.argsort(known)
-    at = np.searchsorted(known[order], f["nodes_modes"]) % len(known)
-    if len(wrong := np.flatnonzero(known[order][at] != f["nodes_modes"])):
-        raise ValueError(f"nodes_modes has {f['nodes_modes'][wrong[0]]}; it takes {', '.join(known)}")
-    mode = codes[order][at]
+    mode = np.array([CODES.get(m, -1) for m in f["nodes_modes"]])
+    if len(wrong := np.flatnonzero(mode < 0)):
+        raise ValueError(f"nodes_modes has {f['nodes_modes'][wrong[0]]}; it takes {', '.join(CODES)}")
     find = finder(trees, ids)
     inner = mode != LEAF
     true, false = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
@@ -171,17 +168,23 @@ def from_ids(nodes_treeids: Any, nodes_nodeids: Any, nodes_featureids: Any, node
 
 def roots_of(trees: np.ndarray, inner: np.ndarray, child: np.ndarray) -> np.ndarray:
     """The node of each tree that is no other's child, in the order of the trees; leaves beside one that asks do not count."""
-    asks = np.isin(trees, np.unique(trees[inner]))
+    asks = np.isin(trees, distinct(trees[inner]))
     free = np.flatnonzero(~child & (inner | ~asks))
     names, first, count = np.unique(trees[free], return_index=True, return_counts=True)
-    if len(names) < len(np.unique(trees)) or (count > 1).any():
+    if len(names) < len(distinct(trees)) or (count > 1).any():
         raise ValueError("a tree has no root, or several: one of its nodes, and only one, is no other's child")
     return free[np.sort(first)]
 
 
+def distinct(values: np.ndarray) -> np.ndarray:
+    """The values that there are, in order; to import what `np.unique` needs takes longer than to pack a forest."""
+    ordered = np.sort(values, axis=None)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[:ordered.size]]
+
+
 def finder(trees: np.ndarray, ids: np.ndarray) -> Any:
     """A function from numbers of trees and of nodes in them to positions."""
-    tree_names, node_names = np.unique(trees), np.unique(ids)
+    tree_names, node_names = distinct(trees), distinct(ids)
     key = np.searchsorted(tree_names, trees) * len(node_names) + np.searchsorted(node_names, ids)
     order = np.argsort(key)
     keys = key[order]

@@ -12,7 +12,7 @@ from ...kernels.trees import Forest, walked
 from ...registry import op
 from ..once import once
 from .classes import array_of, classified, label_type, labels_of, numbered, rows
-from .forest import LEAF, MEMBER, MODES, Ensemble, Nodes, alike, from_ids, with_members
+from .forest import LEAF, MEMBER, MODES, Ensemble, Nodes, alike, distinct, from_ids, with_members
 
 DOMAIN = "ai.onnx.ml"
 FOLDS = ("AVERAGE", "SUM", "MIN", "MAX")
@@ -118,7 +118,7 @@ def class_rule(transform: str, n: int, voted: np.ndarray, weight: np.ndarray) ->
     """How scores become labels. The rules for one class, and for two where all votes are for one, are onnxruntime's."""
     if n == 1:
         return Rule(transform, 1, positive=0)
-    named = np.unique(voted)
+    named = distinct(voted)
     if n != 2 or len(named) != 1:
         return Rule(transform, n)
     positive = (weight >= 0).all()
