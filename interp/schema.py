@@ -92,7 +92,10 @@ def plain(value: Any) -> Any:
         return value.decode("utf-8", "surrogateescape")
     if not isinstance(value, list | tuple):
         return value
-    return tuple(value) if {*map(type, value)} <= {int, float, str} else tuple(map(plain, value))
+    kinds = {*map(type, value)}
+    if kinds == {bytes}:  # most are there many times
+        return tuple(map({v: plain(v) for v in set(value)}.__getitem__, value))
+    return tuple(value) if kinds <= {int, float, str} else tuple(map(plain, value))
 
 
 @cache

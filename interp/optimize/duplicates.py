@@ -12,24 +12,30 @@ from .rewrite import Rewriter
 
 def drop_duplicates(at: Rewriter) -> None:
     """Let those who read a node's results read those of an equal one before it; random nodes and bodies are never equal."""
-    first: dict[Hashable, Node] = {}
+    known: dict[Hashable, list[Node]] = {}
     for node in at.nodes():
         if node.bodies or node.schema.random or not at.is_standard(node):
             continue
-        earlier = first.setdefault(key_of(node), node)
-        if earlier is node or any(o in at.outputs for o in node.outputs):
-            continue
-        for mine, theirs in zip(node.outputs, earlier.outputs, strict=True):
-            if mine:
-                at.rename(mine, theirs)
-        at.replace([node], [])
-        earlier.sources += node.sources
+        alike = known.setdefault(key_of(node), [])
+        earlier = next((n for n in alike if n is node or attributes_of(n) == attributes_of(node)), None)
+        if earlier is None:
+            alike.append(node)
+        elif earlier is not node and not any(o in at.outputs for o in node.outputs):
+            for mine, theirs in zip(node.outputs, earlier.outputs, strict=True):
+                if mine:
+                    at.rename(mine, theirs)
+            at.replace([node], [])
+            earlier.sources += node.sources
 
 
 def key_of(node: Node) -> Hashable:
-    """What two nodes share that give the same results."""
-    attributes = tuple((k, key_of_value(v)) for k, v in sorted(node.attributes.items()))
-    return id(node.op), str(node.schema), tuple(node.inputs), tuple(map(bool, node.outputs)), attributes
+    """What two nodes share that give the same results, beside their attributes, which there may be many of."""
+    return id(node.op), node.schema, tuple(node.inputs), tuple(map(bool, node.outputs))
+
+
+def attributes_of(node: Node) -> dict[str, Hashable]:
+    """The attributes of a node as they are compared."""
+    return {k: key_of_value(v) for k, v in node.attributes.items()}
 
 
 def key_of_value(value: Any) -> Hashable:
