@@ -122,8 +122,8 @@ def test_a_family_that_was_edited_since_the_build_is_looked_into(monkeypatch):
 
 def specimen():
     """A model with every kind of field that graphs have."""
-    node = helper.make_node("Mine", ["x", ""], ["y"], "n", domain="own", i=-3, f=0.5, s=b"\xff\x00", ints=[1, -1, 0, 2**40], floats=[1.5, -2, 0],
-                            strings=["a", "b"], t=numpy_helper.from_array(np.arange(3.0), "t"),
+    node = helper.make_node("Mine", ["x", ""], ["y"], "n", domain="own", i=-3, f=0.5, s=b"\xff\x00", ints=[1, -1, 0, 2**40],
+                            floats=[1.5, -2, 0], strings=["a", "b"], t=numpy_helper.from_array(np.arange(3.0), "t"),
                             g=helper.make_graph([helper.make_node("Abs", ["x"], ["z"])], "inner", [], []))
     tensors = [helper.make_tensor("a", TensorProto.INT32, [2], [-1, 5]),
                helper.make_tensor("b", TensorProto.STRING, [1], [b"\xc3"]),
