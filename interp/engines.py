@@ -12,18 +12,26 @@ from .errors import Unsupported, UsageError
 from .types import DTYPE, ELEMENTS, type_of, width_of
 
 ROOM = 240  # characters for what an engine says of a problem
-ENGINES = ("onnxruntime", "reference")
+PACKAGES = {"onnxruntime": "onnxruntime", "reference": "onnx"}
+ENGINES = tuple(PACKAGES)
 Run = Callable[[Mapping[str, Any]], list[Any]]
 
 
 def installed(engine: str) -> bool:
     """Whether an engine is there; nothing is imported to tell."""
-    return engine != "onnxruntime" or find_spec("onnxruntime") is not None
+    return find_spec(PACKAGES[engine]) is not None
+
+
+def check(engine: str) -> None:
+    """Refuse an engine that is not installed before anything runs."""
+    if not installed(engine):
+        others = ", or take ".join(["", *filter(installed, ENGINES)])
+        raise UsageError(f"{engine} is not installed; pip install {PACKAGES[engine]}{others}")
 
 
 def default() -> str:
     """onnxruntime, where it is installed."""
-    return next(e for e in ENGINES if installed(e))
+    return next((e for e in ENGINES if installed(e)), ENGINES[-1])
 
 
 def opened(engine: str, model: Any, threads: int | None = None, *, as_written: bool = False) -> Run:
@@ -34,8 +42,7 @@ def opened(engine: str, model: Any, threads: int | None = None, *, as_written: b
     """
     if engine not in ENGINES:
         raise UsageError(f"there is no engine {engine}; known: {', '.join(ENGINES)}")
-    if not installed(engine):
-        raise UsageError(f"{engine} is not installed; pip install {engine}, or take another engine: reference")
+    check(engine)
     make = onnxruntime if engine == "onnxruntime" else reference
     try:
         run = make(model, threads, as_written)

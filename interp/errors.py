@@ -56,6 +56,12 @@ class RunError(InterpError, RuntimeError):
     exit_code = 6
 
 
+def lacking(problem: ModuleNotFoundError) -> str:
+    """What to do about a package that is not there."""
+    package = (problem.name or "").partition(".")[0]
+    return f"the package {package} is needed for this and is not installed: pip install {package}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The end of a sentence on a name that is not known: which one may have been meant, or nothing."""
     from difflib import get_close_matches

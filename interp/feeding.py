@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .dims import Dim, Size
-from .errors import InputError, UsageError
+from .errors import InputError, UsageError, nearest_or_all
 from .graph import Value
 from .infer import declared
 from .types import as_map, type_of
@@ -116,6 +116,17 @@ def shown(thing: Any) -> str:
 
 def listed(values: Sequence[Value]) -> str:
     return ", ".join(f"{v.name} {shown(v)}" for v in values) or "none"
+
+
+def check_sizes(names: Iterable[str], inputs: Sequence[Value]) -> None:
+    """Refuse names of sizes that no input has."""
+    sizes = [d for v in inputs for d in (None,) * (v.shape is None) + (v.shape or ()) if not isinstance(d, int)]
+    known = list(dict.fromkeys(d for d in sizes if d is not None))
+    for name in names:
+        if name not in known:
+            hint = (nearest_or_all(name, known) if known else "; its open sizes have no names, --shape sets them" if sizes
+                    else "; all sizes of its inputs are fixed")
+            raise UsageError(f"the model has no dimension {name}{hint}")
 
 
 def several(names: Any) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import messages
-from .errors import ModelError, UsageError
+from .errors import ModelError, UsageError, lacking
 from .functions import local_functions, opsets_of
 from .graph import Graph
 from .reader import Place, Reader
@@ -109,6 +109,8 @@ def _parse(content: bytes | memoryview, name: str, suffix: str) -> Any:
         import onnx
 
         return onnx.load_model_from_string(bytes(content), format=format)
+    except ModuleNotFoundError as e:
+        raise UsageError(f"{name}: {lacking(e)}") from e
     except Exception as e:  # each format's parser raises errors of its own
         reason = str(e).partition("\n")[0]
         raise ModelError(f"{name}: is not an ONNX model, or a damaged one: it cannot be parsed as {format}: {reason}") from e

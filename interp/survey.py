@@ -12,6 +12,7 @@ from typing import Any
 
 from .dims import Fact
 from .errors import InterpError, UsageError, nearest_or_all
+from .feeding import check_sizes
 from .graph import Graph, Node, Value
 from .infer import UNKNOWN, Scope, declared
 from .loading import load, parsed
@@ -69,12 +70,10 @@ def is_missing(node: Node) -> bool:
 def sized(inputs: Iterable[Value], sizes: Sizes, shapes: Mapping[str, tuple[int, ...]]) -> list[Value]:
     """Declared inputs, with numbers for sizes that have names or for whole shapes."""
     given = list(inputs)
-    names = dict.fromkeys(d for v in given for d in v.shape or () if isinstance(d, str))
-    for kind, said, known in (("dimension", sizes, names), ("input", shapes, {v.name: None for v in given})):
-        for name in said:
-            if name not in known:
-                hint = nearest_or_all(name, known)
-                raise UsageError(f"the model has no {kind} {name}{hint}")
+    check_sizes(sizes, given)
+    for name in shapes:
+        if name not in (known := [v.name for v in given]):
+            raise UsageError(f"the model has no input {name}{nearest_or_all(name, known)}")
     found = []
     for v in given:
         shape = None if v.shape is None else tuple(sizes.get(d, d) if isinstance(d, str) else d for d in v.shape)

@@ -1,11 +1,14 @@
 """What `python -m interp` says of strings, maps and sequences, and how they are given to it."""
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import onnx
 import pytest
 
-from .test_cli import interp, refused, succeeds, values
+from .test_cli import DIGITS, ROOT, interp, refused, succeeds, values
 
 HEAD = '<ir_version: 10, opset_import: ["": 22, "ai.onnx.ml": 3]>'
 
@@ -74,6 +77,63 @@ def test_an_archive_of_other_names_is_told_how_to_choose(parsed, tmp_path):
     line = refused(5, copied, "-i", f"x={tmp_path}/two.npz")
     assert "known: a, b;" in line and line.endswith("two.npz:KEY takes one")
     assert values(copied, "-i", f"x={tmp_path}/two.npz:b") == [1, 1, 1]
+
+
+def test_an_archive_may_number_what_it_holds_beside_a_list_of_names(zipped, tmp_path):
+    place = tmp_path / "numbered.npz"
+    numbers = np.float32([[0.25, 0.75]])
+    held = {"in_names": ["x"], "in0": numbers, "out_names": ["scores"], "out0_kind": "json"}
+    np.savez(place, **held, out0=json.dumps([{"cat": 0.25, "dog": 0.75}]))
+    assert f"{place}:in0" in succeeds(zipped, "--data", place, "--expect", place)
+    assert succeeds(zipped, "-i", f"x={place}", "--expect", place)
+    np.savez(place, **held, out0=json.dumps([{"cat": 0.5, "dog": 0.5}]))
+    assert "scores" in refused(1, zipped, "--data", place, "--expect", place)
+    np.savez(place, **held, out0="[")
+    assert str(place) in refused(5, zipped, "--data", place, "--expect", place)
+    np.savez(place, in_names=["x", "y"], in0=numbers)
+    assert "no input in_names" in refused(5, zipped, "--data", place)
+
+
+def test_sizes_that_no_input_has_are_told_with_what_there_is(parsed):
+    fixed = parsed("g (float[2] x) => (float[2] y) { y = Neg(x) }")
+    for command in ("run", "info"):
+        assert refused(2, command, fixed, "-d", "batch=2").endswith("no dimension batch; all sizes of its inputs are fixed")
+    nameless = parsed("g (float[?] x) => (float[n] y) { y = Neg(x) }")
+    assert "--shape" in refused(2, nameless, "-d", "batch=2")
+
+
+@pytest.mark.parametrize("said", [("run", "-o"), ("bench", "--plot"), ("optimize", "-o"), ("profile", "--trace"), ("draw", "-o")])
+def test_files_in_folders_that_are_not_there_are_refused_before_anything_runs(said, tmp_path):
+    place = tmp_path / "none" / "made.npz"
+    assert f"there is no folder {place.parent}" in refused(2, said[0], "nothing.onnx", said[1], place)
+    assert f"there is no folder {place.parent}" in refused(2, said[0], "nothing.onnx", f"{said[1]}={place}")
+
+
+LACKING = """
+import sys
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *rest: None if name in ("onnx", "onnxruntime") else find(name, *rest)
+from interp.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("said", [("check",), ("ops", "--markdown"), ("compare",), ("compare", "--against", "reference"),
+                                  ("optimize", "-o", "made.onnx")])
+def test_what_needs_onnx_asks_for_it_where_it_is_not_there(said, tmp_path):
+    command, *options = said
+    words = [command, *([] if command == "ops" else [str(DIGITS)]), *options]
+    done = subprocess.run([sys.executable, "-c", LACKING, *words], cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 2 and done.stderr.splitlines()[-1].endswith("pip install onnx"), done.stderr
+
+
+def test_a_model_in_a_format_that_onnx_reads_is_not_called_damaged_without_it(tmp_path):
+    (tmp_path / "m.textproto").write_text("ir_version: 8")
+    done = subprocess.run([sys.executable, "-c", LACKING, "run", "m.textproto"], cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 2 and "pip install onnx" in done.stderr and "damaged" not in done.stderr
 
 
 def test_sizes_that_nobody_gave_are_suspected_when_a_run_fails(parsed):

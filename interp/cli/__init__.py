@@ -10,7 +10,7 @@ from importlib import import_module
 from io import TextIOWrapper
 
 from interp.cli.arguments import parse, visible
-from interp.errors import InterpError, ModelError, RunError, UsageError
+from interp.errors import InterpError, ModelError, RunError, UsageError, lacking
 
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 and the number of the signal, as shells count
 UNHEARD = 0.5  # seconds after which an interrupt counts as lost
@@ -76,6 +76,8 @@ def failed(problem: Exception, sizes: str) -> int:
     """One line on stderr, and the exit code; ``sizes`` are options for those that nobody gave."""
     if isinstance(problem, InterpError):
         text, code = str(problem), problem.exit_code
+    elif isinstance(problem, ModuleNotFoundError) and not str(problem.name).startswith("interp"):
+        text, code = lacking(problem), UsageError.exit_code
     elif isinstance(problem, OSError):
         text, code = f"{problem.filename or 'file'}: {problem.strerror or problem}", UsageError.exit_code
     else:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import interp
+from interp import engines
 from interp.cli import contest, show, tables
 from interp.cli.feeds import collect
 from interp.cli.report import header
@@ -26,7 +27,7 @@ def main(args: argparse.Namespace) -> int:
     if args.runs == 0:
         raise UsageError("-n 0: there is nothing to time; give 1 or more, or --duration")
     if args.compare_with:
-        contest.check(args.compare_with)
+        engines.check(args.compare_with)
     since = time.perf_counter()
     session = interp.load(args.model, threads=args.threads, precision=args.precision, trusted=tuple(args.trusted),
                           optimize=args.optimize, registry=layered(args.kernels))

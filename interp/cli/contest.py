@@ -18,7 +18,7 @@ from typing import Any, Literal
 import interp
 from interp import engines
 from interp.cli.run import layered
-from interp.errors import RunError, UsageError
+from interp.errors import RunError
 from interp.timing import Latencies, measure
 
 OURS = "interp"
@@ -105,12 +105,6 @@ def contest(found: list[Engine], *, warmup: int, seconds: float, runs: int | Non
                 answer = engine.ask(runs=some, seconds=None if runs is not None else seconds / ROUNDS, concurrency=concurrency)
                 engine.latencies.add(Latencies(answer["seconds"], answer["wall"]))
             step()
-
-
-def check(engine: str) -> None:
-    """Refuse an engine that is not installed before anything runs."""
-    if not engines.installed(engine):
-        raise UsageError(f"{engine} is not installed; pip install {engine}, or compare with reference")
 
 
 def work(place: str) -> None:

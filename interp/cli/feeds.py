@@ -12,6 +12,7 @@ import numpy as np
 
 from interp.cli import specs
 from interp.errors import InputError, UsageError, nearest_or_all
+from interp.feeding import check_sizes
 from interp.guessing import Key, Shape, axes, guessed
 
 Notice = Callable[[str], None]
@@ -45,7 +46,8 @@ def _gathered(session: Any, args: argparse.Namespace, guesses: Mapping[Key, int]
     known = {v.name: v for v in [*session.inputs, *session.overridable]}
     texts = dict(_named(text, session, known) for text in args.input)
     for name in [name for name, _ in [*args.shape, *args.range] if name is not None]:
-        _must_be("input", name, known)
+        if name not in known:
+            raise UsageError(f"the model has no input {name}{nearest_or_all(name, known)}")
     sizes = Sizes(known.values(), args.dim, guesses)
     shapes = dict(args.shape)
     for name, shape in shapes.items():
@@ -85,11 +87,6 @@ def _named(text: str, session: Any, known: dict[str, Any]) -> tuple[str, str]:
     raise UsageError(f"-i {text}: the model has no input {name}{nearest_or_all(name, known)}")
 
 
-def _must_be(kind: str, name: str, known: Iterable[str]) -> None:
-    if name not in known:
-        raise UsageError(f"the model has no {kind} {name}{nearest_or_all(name, known)}")
-
-
 def _settings(name: str, args: argparse.Namespace) -> specs.Settings:
     limits = dict(args.range)
     rng = np.random.default_rng([args.seed, zlib.crc32(name.encode())])  # so that an input does not depend on the others
@@ -100,15 +97,12 @@ class Sizes:
     """What the open sizes of a model's inputs stand for: said, seen in a feed, or else guessed; 1 where there is no guess."""
 
     def __init__(self, values: Iterable[Any], said: Iterable[tuple[str, int]], guesses: Mapping[Key, int]):
-        names = [d for v in values for d in v.shape or () if isinstance(d, str)]
-        self.sizes: dict[str, int] = {}
+        self.sizes = dict(said)
+        check_sizes(self.sizes, list(values))
         self.guesses = guesses
         self.taken: dict[Key, int] = {}
         self.shapes: dict[str, Shape] = {}  # of inputs in which something was taken; a number or what it was taken for
         self.rankless: list[str] = []
-        for name, size in said:
-            _must_be("dimension", name, dict.fromkeys(names))
-            self.sizes[name] = size
 
     def so_far(self, value: Any) -> tuple[int | None, ...] | None:
         """A shape with None for the sizes that nobody has said or shown yet."""

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,7 @@ def keeping(parser: Parser) -> None:
     which.add_argument("--outputs", metavar="NAME", nargs="+", action="extend", default=[],
                        help="these alone; tensors inside the graph too")
     which.add_argument("--all-tensors", action="store_true", help="every tensor that a node makes")
-    group.add_argument("-o", "--output", metavar="FILE|DIR", help="save as .npz, as .npy, or as a folder of .npy")
+    group.add_argument("-o", "--output", metavar="FILE|DIR", type=target, help="save as .npz, as .npy, or as a folder of .npy")
     group.add_argument("--save-image", metavar="FILE.png|DIR", help="save the outputs that are images")
     group.add_argument("--print", choices=("summary", "full", "none"), default="summary",
                        help="how much of each output (summary)")
@@ -74,7 +75,8 @@ def reporting(parser: Parser) -> None:
     """What `run` says, and how."""
     group = telling(parser, more="also the inputs' values and the time of every run")
     group.add_argument("-p", "--profile", action="store_true", help="also what nodes and operators take, as interp profile does")
-    group.add_argument("--trace", metavar="F.json", help="write observed runs as trace events, for Chrome and Perfetto")
+    group.add_argument("--trace", metavar="F.json", type=target,
+                       help="write observed runs as trace events, for Chrome and Perfetto")
 
 
 def looking(parser: Parser) -> None:
@@ -88,7 +90,7 @@ def telling(parser: Parser, *, json: bool = True, quiet: bool = True, more: str 
     """What every command says, and how; ``more`` is what a verbose one adds. The group, for what it says besides."""
     group = parser.add_argument_group("reporting")
     if json:
-        group.add_argument("--json", metavar="FILE", help="a JSON report on stdout, or with --json=FILE in a file")
+        group.add_argument("--json", metavar="FILE", type=target, help="a JSON report on stdout, or with --json=FILE in a file")
     loud = group.add_mutually_exclusive_group() if more else group
     if quiet:
         loud.add_argument("-q", "--quiet", action="store_true", help="no notices, no progress")
@@ -122,6 +124,14 @@ def kernels(group: Group) -> None:
 def threads(group: Group) -> None:
     """How many threads run a model."""
     group.add_argument("-t", "--threads", type=size, metavar="N", help="threads (as many as there are cores)")
+
+
+def target(text: str) -> str:
+    """A file to write, in a folder that is there; folders of outputs are made, and - is standard output."""
+    folder = os.path.dirname(text)
+    if folder and not os.path.isdir(folder) and os.path.splitext(text)[1]:
+        raise argparse.ArgumentTypeError(f"{text!r}: there is no folder {folder}")
+    return text
 
 
 def size(text: str) -> int:

@@ -177,6 +177,8 @@ def _reading(path: Path) -> Iterator[None]:
 def _entry(path: Path, key: str | None, name: str) -> np.ndarray:
     arrays = _archive(path)
     wanted = key or (next(iter(arrays)) if len(arrays) == 1 else name)
+    if not key and wanted not in arrays:
+        wanted = _numbered(arrays, "input").get(wanted, wanted)
     if wanted not in arrays:
         choice = "" if key else f"; {path}:KEY takes one"
         raise InputError(f"{path} has no array {wanted}{nearest_or_all(wanted, arrays)}{choice}")
@@ -186,6 +188,14 @@ def _entry(path: Path, key: str | None, name: str) -> np.ndarray:
 def _archive(path: Path) -> dict[str, np.ndarray]:
     with _reading(path), np.load(path, allow_pickle=False) as archive:
         return {name: _strings(archive[name]) for name in archive.files}
+
+
+def _numbered(arrays: dict[str, np.ndarray], kind: str) -> dict[str, str]:
+    """The keys of an archive that has in0, in1 … or out0, out1 …, by the names that in_names or out_names lists."""
+    prefix = kind.removesuffix("put")
+    names = arrays.get(f"{prefix}_names", np.empty(0, object)).ravel()
+    keys = {str(name): f"{prefix}{k}" for k, name in enumerate(names)}
+    return keys if arrays.keys() >= set(keys.values()) else {}
 
 
 def _strings(array: np.ndarray) -> np.ndarray:
@@ -294,12 +304,26 @@ def _fitted(array: np.ndarray, shape: Shape) -> np.ndarray:
         return array
 
 
+def _held(arrays: dict[str, np.ndarray], key: str, value: Any) -> Any:
+    """What an archive holds for a value: an array, or JSON where KEY_kind says so, for what is no tensor."""
+    if value is not None and str(arrays.get(f"{key}_kind", "")) == "json":
+        return converted(json.loads(str(arrays[key])), value, None)
+    return _narrowed(arrays[key], value)
+
+
 def stored(place: str, kind: str, values: Sequence[Any]) -> dict[str, tuple[Any, str]]:
-    """The arrays of an archive or a folder by name: NAME.npy, or ``kind``_0.pb … in the order of the values."""
+    """The arrays of an archive or a folder by name: NAME.npy, or ``kind``_0.pb … in the order of the values.
+
+    An archive may also number them, as in0, in1 … and out0, out1 …, beside their names in in_names and out_names.
+    """
     path = Path(place)
     by_name = {v.name: v for v in values}
     if path.is_file() and path.suffix == ".npz":
-        return {name: (_narrowed(array, by_name.get(name)), f"{place}:{name}") for name, array in _archive(path).items()}
+        arrays = _archive(path)
+        keys = {} if arrays.keys() & by_name.keys() else _numbered(arrays, kind)
+        with _reading(path):
+            return {name: (_held(arrays, key, by_name.get(name)), f"{place}:{key}")
+                    for name, key in (keys or {name: name for name in arrays}).items()}
     if path.is_file() and path.suffix in (".npy", ".pb") and len(values) == 1:
         return {values[0].name: (from_file(path, None, values[0]), place)}
     if not path.exists():

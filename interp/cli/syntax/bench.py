@@ -2,7 +2,7 @@
 import argparse
 
 from interp.cli.arguments import Parser
-from interp.cli.options import executing, feeding, size, telling
+from interp.cli.options import executing, feeding, size, target, telling
 
 EXAMPLES = """\
 examples:
@@ -30,7 +30,7 @@ def arguments(parser: Parser) -> None:
     executing(parser)
     parser.set_defaults(warmup=3)
     group = telling(parser)
-    group.add_argument("--plot", metavar="FILE.svg", help="draw a histogram, or the percentiles of both engines")
+    group.add_argument("--plot", metavar="FILE.svg", type=target, help="draw a histogram, or the percentiles of both engines")
 
 
 def seconds(text: str) -> float:

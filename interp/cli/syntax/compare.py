@@ -1,6 +1,6 @@
 """interp compare."""
 from interp.cli.arguments import Parser
-from interp.cli.options import feeding, opening, size, telling, threads
+from interp.cli.options import feeding, opening, size, target, telling, threads
 
 EXAMPLES = """\
 examples:
@@ -37,4 +37,4 @@ def arguments(parser: Parser) -> None:
     opening(group)
     group = telling(parser)
     group.add_argument("--top", type=size, default=20, metavar="N", help="rows to print, the worst first; 0 for all (20)")
-    group.add_argument("--plot", metavar="FILE.svg", help="with --layers: a picture of the error by layer")
+    group.add_argument("--plot", metavar="FILE.svg", type=target, help="with --layers: a picture of the error by layer")

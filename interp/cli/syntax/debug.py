@@ -1,6 +1,6 @@
 """interp debug."""
 from interp.cli.arguments import Parser
-from interp.cli.options import executing, feeding, telling
+from interp.cli.options import executing, feeding, target, telling
 
 EXAMPLES = """\
 examples:
@@ -18,7 +18,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("what", choices=("nan",), help="what to look for")
     parser.add_argument("model", metavar="MODEL", help="an .onnx file")
     parser.add_argument("--only", choices=("nan",), help="do not stop at infinity")
-    parser.add_argument("-o", "--output", metavar="CUT.onnx",
+    parser.add_argument("-o", "--output", metavar="CUT.onnx", type=target,
                         help="write a model of the node alone, and what it reads to inputs.npz beside it")
     feeding(parser)
     executing(parser)

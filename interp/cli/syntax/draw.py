@@ -1,6 +1,6 @@
 """interp draw."""
 from interp.cli.arguments import Parser
-from interp.cli.options import looking, telling
+from interp.cli.options import looking, target, telling
 
 EXAMPLES = """\
 examples:
@@ -17,7 +17,8 @@ examples:
 def arguments(parser: Parser) -> None:
     """All that `draw` takes."""
     parser.add_argument("model", metavar="MODEL", help="an .onnx file")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write .html, .svg, .dot or .txt; the end of the name tells which")
+    parser.add_argument("-o", "--output", metavar="FILE", type=target,
+                        help="write .html, .svg, .dot or .txt; the end of the name tells which")
     parser.add_argument("--format", choices=("text", "dot", "svg", "html"), help="what to write (text, or as -o says)")
     parser.add_argument("--profile", metavar="FILE.json", help="colour nodes by the times that interp profile --json wrote")
     level = parser.add_mutually_exclusive_group()

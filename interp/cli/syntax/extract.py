@@ -1,6 +1,6 @@
 """interp extract."""
 from interp.cli.arguments import Parser
-from interp.cli.options import opening, telling
+from interp.cli.options import opening, target, telling
 
 EXAMPLES = """\
 examples:
@@ -20,7 +20,7 @@ def arguments(parser: Parser) -> None:
                         help="tensors where the part begins (the model's inputs)")
     parser.add_argument("--outputs", metavar="NAME", nargs="+", action="extend", default=[],
                         help="tensors that it gives (the model's outputs)")
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="where to write it")
+    parser.add_argument("-o", "--output", metavar="OUT", type=target, required=True, help="where to write it")
     parser.add_argument("-f", "--force", action="store_true", help="write over the model itself, too")
     parser.add_argument("--external", action="store_true", help="write weights to OUT.data, as is done from 2 GiB on")
     opening(parser)

@@ -1,6 +1,6 @@
 """interp optimize."""
 from interp.cli.arguments import Parser
-from interp.cli.options import amount, feeding, opening, size, telling, threads
+from interp.cli.options import amount, feeding, opening, size, target, telling, threads
 
 EXAMPLES = """\
 examples:
@@ -18,7 +18,8 @@ What is written is standard ONNX, for any engine: the operators that this packag
 def arguments(parser: Parser) -> None:
     """All that `optimize` takes."""
     parser.add_argument("model", metavar="MODEL", nargs="?", help="an .onnx file")
-    parser.add_argument("-o", "--output", metavar="OUT", help="where to write the model; without it nothing is written")
+    parser.add_argument("-o", "--output", metavar="OUT", type=target,
+                        help="where to write the model; without it nothing is written")
     parser.add_argument("-f", "--force", action="store_true", help="write over the model itself, too")
     parser.add_argument("--list", action="store_true", help="the passes, and what each does")
     parser.add_argument("--skip", metavar="PASS", nargs="+", action="extend", default=[], help="passes to leave out")

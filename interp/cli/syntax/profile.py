@@ -1,6 +1,6 @@
 """interp profile."""
 from interp.cli.arguments import Parser
-from interp.cli.options import executing, feeding, telling
+from interp.cli.options import executing, feeding, target, telling
 
 EXAMPLES = """\
 examples:
@@ -20,7 +20,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("model", metavar="MODEL", help="an .onnx file")
     parser.add_argument("--by", choices=("node", "op", "shape"),
                         help="one table: each node, nodes of one operator together, or those that also read the same shapes")
-    parser.add_argument("--trace", metavar="F.json", help="write the runs as trace events")
+    parser.add_argument("--trace", metavar="F.json", type=target, help="write the runs as trace events")
     feeding(parser)
     executing(parser)
     telling(parser)
