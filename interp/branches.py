@@ -15,7 +15,8 @@ def chosen(graph: Graph, given: Sequence[Fact], tentative: bool = False) -> Grap
     """The graph for inputs of which so much is known; the bodies that are left are as they were."""
     if not any(len(n.bodies) == 2 for n in graph.nodes):
         return graph
-    made = replace(graph, nodes=[], constants=dict(graph.constants), hints=dict(graph.hints))
+    made = replace(graph, nodes=[], constants=dict(graph.constants), hints=dict(graph.hints),
+                   layouts=dict(graph.layouts))
     scope = Scope(made, tentative=tentative)
     scope.begin(given)
     todo = graph.nodes[::-1]
@@ -29,7 +30,10 @@ def chosen(graph: Graph, given: Sequence[Fact], tentative: bool = False) -> Grap
             scope.know(branch.constants)
             made.constants |= branch.constants
             made.hints |= branch.hints
-            todo += spliced(node, branch)[::-1]
+            names = outer_names(node, branch)
+            made.layouts |= {blocked: names.get(plain, plain) for blocked, plain in branch.layouts.items()}
+            todo += [replace(n, inputs=[names.get(i, i) for i in n.inputs], outputs=[names.get(o, o) for o in n.outputs])
+                     for n in reversed(branch.nodes)]
     return made
 
 
@@ -46,9 +50,7 @@ def branch_of(node: Node, scope: Scope) -> Graph | None:
     return branch if made.issuperset(outputs) and len(set(outputs)) == len(node.outputs) == len(outputs) else None
 
 
-def spliced(node: Node, branch: Graph) -> list[Node]:
-    """The nodes of a branch under the names that they have outside; any other name in a model is its own."""
+def outer_names(node: Node, branch: Graph) -> dict[str, str]:
+    """What inputs and outputs of a branch are called outside; any other name in a model is its own."""
     names = {v.name: outer for v, outer in zip(branch.inputs, node.inputs[1:], strict=True)}
-    names |= {v.name: outer for v, outer in zip(branch.outputs, node.outputs, strict=True) if outer}
-    return [replace(n, inputs=[names.get(i, i) for i in n.inputs], outputs=[names.get(o, o) for o in n.outputs])
-            for n in branch.nodes]
+    return names | {v.name: outer for v, outer in zip(branch.outputs, node.outputs, strict=True) if outer}

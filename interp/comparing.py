@@ -9,12 +9,15 @@ from typing import Any
 
 from . import engines
 from .alone import OtherEngine, Own
+from .branches import chosen
+from .dims import Fact
 from .errors import InputError, Unsupported, UsageError, nearest
 from .feeding import check, listed
 from .graph import Graph
 from .loading import load as read
 from .ops import standard
 from .optimize import optimized
+from .parts import decides
 from .registry import Registry
 from .rows import Row, held
 from .session import load
@@ -34,9 +37,10 @@ def compare(model: Any, feeds: Mapping[str, Any], other: Any = None, *, against:
     ``against`` is "onnxruntime" (the default where it is installed), "reference" (onnx's evaluator) or "O0", this package with
     the graph as written. ``other`` is another model, whose tensors are paired by name; by default this package runs that too.
     The outputs are compared, or with ``layers`` every tensor of the graph as written (``optimize``: as rewritten, where both
-    have it): each node gets the inputs that the other side has for it, so that a node which is wrong is blamed alone;
-    ``cumulative`` leaves errors to add up. Nothing is kept beyond what later nodes need. An element may be
-    ``atol + rtol * |due|`` off; for what holds where these are None see `interp.distance.distance`.
+    have it, in blocks of channels or not), and of the branches of If that the feeds choose: each node gets the inputs that the
+    other side has for it, so that a node which is wrong is blamed alone; ``cumulative`` leaves errors to add up. Nothing is
+    kept beyond what later nodes need. An element may be ``atol + rtol * |due|`` off; for what holds where these are None see
+    `interp.distance.distance`.
     Nodes that draw random numbers, and those that the other side cannot run, are left out. ``progress`` is told how many
     nodes are done, and of how many. Raises what ``load`` and ``run`` raise, Unsupported where the other engine does not run
     the model, and UsageError.
@@ -115,10 +119,18 @@ class Job:
             theirs = self.graph(self.other, self.feeds)
         if self.optimize:
             ours = optimized(self.graph(self.model, self.feeds), self.optimize)
+        ours = as_taken(ours, self.feeds)
+        theirs = as_taken(theirs, paired(theirs, self.feeds))
         own = Own(self.threads)
         engine = OtherEngine(self.against, self.threads) if self.against in engines.ENGINES else own
         walk = Walk(ours, theirs, self.feeds, own, engine, cumulative)
         yield from walk.rows(partial(held, rtol=self.rtol, atol=self.atol), progress)
+
+
+def as_taken(graph: Graph, feeds: Mapping[str, Any]) -> Graph:
+    """The graph with the branches that a run of these feeds takes in the place of their nodes, where that is known before it."""
+    given = [feeds[v.name] for v in graph.inputs]
+    return chosen(graph, [Fact(type_of(a), getattr(a, "shape", None), a if decides(a) else None) for a in given], tentative=True)
 
 
 def fit(graph: Graph, feeds: dict[str, Any]) -> None:

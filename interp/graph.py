@@ -53,7 +53,8 @@ class Graph:
 
     ``constants`` holds arrays by name: initializers, and what passes found. ``overridable`` are initializers that the model
     also lists as inputs: constants until a feed replaces one. ``hints`` are declared types and shapes of inner values,
-    ``files`` those beside the model's own in which constants lie.
+    ``files`` those beside the model's own in which constants lie, ``layouts`` the names of images as the model has them, by those
+    of values that hold them in blocks of channels.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Graph:
     opsets: dict[str, int] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
+    layouts: dict[str, str] = field(default_factory=dict)
 
     def part(self, nodes: list[Node], inputs: list[str], outputs: list[str]) -> Graph:
         """Some of the nodes, as a graph of its own over the constants that they read."""

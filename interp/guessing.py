@@ -4,15 +4,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from .branches import chosen
 from .dims import Fact
 from .errors import InterpError
 from .graph import Graph, Node
 from .infer import Scope, declared
-from .parts import CHOOSING, SMALL
-from .types import type_of
+from .parts import decides
 
 Key = str | tuple[str, int]  # an open size: its name, or the input that has it and the axis
 Shape = tuple[int | Key, ...]
@@ -50,8 +47,7 @@ class Trials:
 
     def __init__(self, graph: Graph, shapes: Mapping[str, Shape], values: Mapping[str, Any]):
         self.graph, self.shapes = graph, shapes
-        self.values = {k: a for k, a in values.items()
-                       if isinstance(a, np.ndarray) and type_of(a) in CHOOSING and a.size <= SMALL}
+        self.values = {k: a for k, a in values.items() if decides(a)}
         self.reached, self.left = -1, TRIALS
         self.sizes: dict[Key, int] = {}
         self.stopped: Node | None = None

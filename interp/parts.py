@@ -39,8 +39,7 @@ class Bound:
         self.plan = Plan(scope, bodies_of(scope, settings), settings)
         self.inputs, self.outputs = self.plan.inputs, self.plan.outputs
         self.shelf = Shelf(KEPT, KEPT_BYTES)
-        self.fixed = [(k, f.value.tobytes()) for k, f in enumerate(given)
-                      if isinstance(f.value, np.ndarray) and f.type in CHOOSING and f.value.size <= SMALL]
+        self.fixed = [(k, f.value.tobytes()) for k, f in enumerate(given) if decides(f.value)]
 
     def take(self, feeds: list[Any]) -> Program | None:
         """An idle program for feeds like these, if they have the values that were planned for."""
@@ -309,6 +308,11 @@ class Body:
     def run(self, feeds: list[Any], outs: list[Any] | None = None) -> list[Any]:
         """The outputs for feeds, in the graph's order; written into ``outs`` where given."""
         return self.model(feeds).run(feeds, outs)
+
+
+def decides(value: Any) -> bool:
+    """Whether a value is such that it may decide which nodes run, or the sizes of their results."""
+    return isinstance(value, np.ndarray) and value.size <= SMALL and type_of(value) in CHOOSING
 
 
 def kept(plans: OrderedDict[tuple, Model | None], key: tuple, made: Model | None) -> None:

@@ -15,7 +15,9 @@ class Row:
 
     ``status`` is "ok", "differs" or, with the reason in ``text``, "failed" (this package could not make it) and "left out" (there
     is nothing to hold it against). ``node`` made the tensor; it is "" where outputs of whole models are compared. ``index`` is
-    the node's position. ``distance`` is None where shapes or types differ.
+    the node's position, ``sources`` are the nodes as written of which it gives the result: with it those of nodes before it
+    whose results are nowhere in the other graph, and ``inner`` counts nodes in bodies, which are compared by what they give
+    together. ``distance`` is None where shapes or types differ.
     """
 
     tensor: str
@@ -27,6 +29,8 @@ class Row:
     domain: str = ""
     index: int | None = None
     text: str = ""
+    sources: tuple[str, ...] = ()
+    inner: int = 0
     distance: Distance | None = None
 
     @property

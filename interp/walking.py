@@ -10,6 +10,7 @@ import numpy as np
 from .alone import RunNode
 from .errors import InputError, InterpError, Unsupported, nearest
 from .graph import Graph, Node
+from .ops.fused.blocked import OCTET
 from .rows import Row
 from .types import type_of
 from .weights import let_go
@@ -28,11 +29,17 @@ class Walk:
         made = {o for n in theirs.nodes for o in n.outputs if o}
         mine = {o for n in ours.nodes for o in n.outputs if o}
         reads = reads_of(ours)
-        wanted = {*reads, *(v.name for v in ours.outputs)}  # engines differ in the mask of a Dropout that nobody reads
-        self.shared = mine & wanted & (made | theirs.constants.keys() | feeds.keys())
-        reset = {} if cumulative else {k: n for k, n in reads.items() if k in self.shared}
-        self.mine = Values(ours, given, Counter({k: n for k, n in reads.items() if k not in reset}))
-        self.other = Side(theirs, feeds, engine, own, reads_of(theirs) + Counter(reset) + Counter(self.shared))
+        wanted = mine & {*reads, *(v.name for v in ours.outputs)}  # engines differ in the mask of a Dropout that nobody reads
+        there = made | theirs.constants.keys() | feeds.keys()
+        self.blocked = {b: v for b, v in ours.layouts.items() if b in wanted - there and v in there}
+        self.shared = {**{v: v for v in wanted & there}, **self.blocked}  # what the other side calls it
+        reset = Counter() if cumulative else Counter({k: n for k, n in reads.items() if k in self.shared})
+        self.mine = Values(ours, given, reads - reset)
+        asked = Counter(self.shared.values())
+        for k, n in reset.items():
+            asked[self.shared[k]] += n
+        self.other = Side(theirs, feeds, engine, own, reads_of(theirs) + asked)
+        self.behind: dict[str, tuple[str, ...]] = {}  # of values that the other side lacks: the nodes as written that give them
 
     def rows(self, hold: Callable[..., Iterator[Row]], progress: Progress) -> Iterator[Row]:
         """What ``hold`` makes of each tensor, as the nodes run."""
@@ -41,23 +48,28 @@ class Walk:
             progress(index + 1, len(self.graph.nodes))
 
     def _node(self, index: int, node: Node, hold: Callable[..., Iterator[Row]]) -> Iterator[Row]:
-        facts: dict[str, Any] = {"node": node.name, "op_type": node.schema.name, "domain": node.schema.domain, "index": index}
+        before = (s for i in node.inputs for s in self.behind.get(i, ()))
+        sources = tuple(dict.fromkeys([*before, *node.sources]))
+        facts: dict[str, Any] = {"node": node.name, "op_type": node.schema.name, "domain": node.schema.domain, "index": index,
+                                 "sources": sources, "inner": sum(1 for body in node.bodies.values() for _ in body.walk())}
         shared = [o for o in node.outputs if o in self.shared]
-        reasons = {o: r for o in shared if (r := self.other.reach(o))}
+        reasons = {o: r for o in shared if (r := self.other.reach(self.shared[o]))}
         made, problem = self._made(node, shared)
         for name, value in zip(node.outputs, made, strict=True):
             if not name:
                 continue
             if name not in self.shared:
                 self.mine.put(name, value)
+                self.behind[name] = sources
                 continue
-            due = self.other.values.take(name)
+            tensor = self.shared[name]
+            due = self.other.values.take(tensor)
             if problem:
-                yield Row(name, "failed", text=problem, **facts)
+                yield Row(tensor, "failed", text=problem, **facts)
             elif name in reasons:
-                yield Row(name, "left out", type_of(value), getattr(value, "shape", None), text=reasons[name], **facts)
+                yield Row(tensor, "left out", type_of(value), getattr(value, "shape", None), text=reasons[name], **facts)
             else:
-                yield from hold(name, value, due, **facts)
+                yield from hold(tensor, plain(value, due.shape[1]) if name in self.blocked else value, due, **facts)
             if self.cumulative:
                 self.mine.put(name, value)
 
@@ -66,16 +78,16 @@ class Walk:
         arrays = [self._value(i) for i in node.inputs]
         try:
             if draws(node, arrays) and len(shared) == sum(map(bool, node.outputs)):
-                return [self.other.values.get(o) if o else None for o in node.outputs], ""
+                return [self._theirs(o) if o else None for o in node.outputs], ""
             return self.own(self.graph, node, arrays), ""
         except InterpError as e:
             if len(shared) < sum(map(bool, node.outputs)):
                 raise
-            return [self.other.values.get(o) if o else None for o in node.outputs], str(e)
+            return [self._theirs(o) if o else None for o in node.outputs], str(e)
         finally:
             del arrays
             for i in dict.fromkeys(filter(None, node.inputs)):
-                (self.other.values if self._reset(i) else self.mine).release(i)
+                self.other.values.release(self.shared[i]) if self._reset(i) else self.mine.release(i)
 
     def _reset(self, name: str) -> bool:
         return name in self.shared and not self.cumulative
@@ -83,7 +95,27 @@ class Walk:
     def _value(self, name: str) -> Any:
         if not name:
             return None
-        return (self.other.values if self._reset(name) else self.mine).get(name)
+        return self._theirs(name) if self._reset(name) else self.mine.get(name)
+
+    def _theirs(self, name: str) -> Any:
+        """The other side's value, in the layout of ours."""
+        value = self.other.values.get(self.shared[name])
+        return in_blocks(value) if name in self.blocked else value
+
+
+def plain(image: np.ndarray, channels: int) -> np.ndarray:
+    """An image of (N, blocks, H, W, lanes) as (N, C, H, W)."""
+    n, blocks, high, wide, lanes = image.shape
+    return image.transpose(0, 1, 4, 2, 3).reshape(n, blocks * lanes, high, wide)[:, :channels]
+
+
+def in_blocks(image: np.ndarray) -> np.ndarray:
+    """The same the other way; lanes beyond the channels are 0."""
+    n, channels, high, wide = image.shape
+    made = np.zeros((n, -(-channels // OCTET), high, wide, OCTET), image.dtype)
+    for lane in range(OCTET):
+        made[:, :len(range(lane, channels, OCTET)), :, :, lane] = image[:, lane::OCTET]
+    return made
 
 
 class Values:

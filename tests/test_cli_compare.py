@@ -97,6 +97,18 @@ def test_the_level_alone_stands_for_the_graph_as_written(layers):
                                                             "-i", f"image={SEVEN}")
 
 
+def test_nodes_as_written_are_named_where_they_are_one_by_now(tmp_path):
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[2,3] x, bool c) => (float[2,2] z) <float[3,2] w = {1,2,3,4,5,6}> {
+        m = MatMul(x, w)  r = Relu(m)  n = Neg(r)  k = ReduceSum<keepdims = 0>(n)  d = Cast<to = 9>(k)
+        z = If (d) <then_branch = t () => (float[2,2] p) { p = Neg(r) }, else_branch = e () => (float[2,2] q) { q = Abs(r) }> }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    told = succeeds("compare", tmp_path / "m.onnx", "--layers", "-O0", "--top", 0)
+    assert "MatMul_0 + Relu_1  " in told
+    assert "as one    If_5 (If) with 2 nodes: bodies are compared by what they give together" in told
+    rows = json.loads(succeeds("compare", tmp_path / "m.onnx", "--layers", "-O0", "--json"))["rows"]
+    assert [r["inner"] for r in rows][-1] == 2 and ["MatMul_0", "Relu_1"] in [r["sources"] for r in rows]
+
+
 def test_another_model_is_named(bad, tmp_path):
     path, _ = bad
     other = chain(tmp_path / "other.onnx", 0.5, 0.125, 0.75, 0.875)

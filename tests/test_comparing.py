@@ -14,6 +14,7 @@ import interp
 from interp.distance import distance, tensors
 from interp.errors import InputError, UsageError
 from interp.rows import Row
+from interp.walking import in_blocks, plain
 
 ROOT = Path(__file__).parent.parent
 pytest.importorskip("onnxruntime", reason="onnxruntime is part of the test extra")
@@ -67,15 +68,32 @@ def test_outputs_tell_that_something_is_wrong():
     assert [r.status for r in interp.compare(leaky(0.5, 0.25), {"x": X})] == ["ok"]
 
 
-def test_a_wrong_operator_inside_a_branch_is_blamed_on_the_node_that_holds_it():
-    branches = {name: helper.make_graph([helper.make_node("LeakyRelu", ["x"], [f"{name}_y"], alpha=alpha)], name, [],
+def choice(condition, *before):
+    """Neg of what one of two branches gives, each a LeakyRelu, of which WRONG has the first wrong."""
+    branches = {name: helper.make_graph([helper.make_node("LeakyRelu", ["x"], [f"{name}_y"], name, alpha=alpha)], name, [],
                                         [helper.make_tensor_value_info(f"{name}_y", FLOAT, [2, 3])])
                 for name, alpha in (("then_branch", 0.25), ("else_branch", 0.5))}
-    made = model([helper.make_node("If", ["c"], ["t"], "choose", **branches), helper.make_node("Neg", ["t"], ["y"], "neg")],
-                 inputs=[("x", FLOAT, [2, 3]), ("c", TensorProto.BOOL, [])])
-    for chosen, due in ((True, ["differs", "ok"]), (False, ["ok", "ok"])):
-        rows = list(interp.compare(made, {"x": X, "c": np.array(chosen)}, layers=True, registry=WRONG))
-        assert [(r.node, r.status) for r in rows] == list(zip(["choose", "neg"], due, strict=True))
+    return [*before, helper.make_node("If", [condition], ["t"], "choose", **branches),
+            helper.make_node("Neg", ["t"], ["y"], "neg")]
+
+
+@pytest.mark.parametrize("taken, due", [(True, "differs"), (False, "ok")])
+def test_a_wrong_operator_inside_the_branch_that_the_inputs_choose_is_blamed(taken, due):
+    made = model(choice("c"), inputs=[("x", FLOAT, [2, 3]), ("c", TensorProto.BOOL, [])])
+    rows = list(interp.compare(made, {"x": X, "c": np.array(taken)}, layers=True, registry=WRONG))
+    name = "then_branch" if taken else "else_branch"
+    assert [(r.node, r.op_type, r.tensor, r.status, r.inner) for r in rows] == [
+        (name, "LeakyRelu", "t", due, 0), ("neg", "Neg", "y", "ok", 0)]
+
+
+@pytest.mark.parametrize("taken, due", [(True, "differs"), (False, "ok")])
+def test_a_wrong_operator_inside_a_branch_that_the_data_choose_is_blamed_on_the_node_that_holds_it(taken, due):
+    before = [helper.make_node("ReduceMin", ["x"], ["least"], "min", keepdims=0),
+              helper.make_node("Less", ["least", "k"], ["c"], "less")]
+    made = model(choice("c", *before), constants=[("k", np.float32(0 if taken else -9))])
+    rows = list(interp.compare(made, {"x": X}, layers=True, registry=WRONG))
+    assert [(r.node, r.status, r.inner) for r in rows] == [
+        ("min", "ok", 0), ("less", "ok", 0), ("choose", due, 2), ("neg", "ok", 0)]
 
 
 def test_a_node_that_cannot_run_here_is_blamed_and_the_walk_goes_on():
@@ -166,7 +184,42 @@ def test_fused_operators_are_held_against_the_graph_as_written():
                   helper.make_node("Relu", ["a"], ["y"])],
                  outputs=[("y", FLOAT, [2, 4])], constants=[("w", np.ones((3, 4), "f4")), ("b", np.ones(4, "f4"))])
     rows = list(interp.compare(made, {"x": X}, layers=True, against="O0"))
-    assert [(r.tensor, r.status) for r in rows] == [("y", "ok")]
+    assert [(r.tensor, r.status, r.sources) for r in rows] == [("y", "ok", ("MatMul_0", "Add_1", "Relu_2"))]
+
+
+def test_images_in_blocks_of_channels_are_held_against_those_as_written():
+    """Each tensor that a blocked node makes is one of the model's; what is blamed are the nodes that it stands for."""
+    rng = np.random.default_rng(0)
+    weights = [(f"w{k}", rng.standard_normal(shape).astype("f4")) for k, shape in enumerate([(20, 3, 3, 3), (12, 20, 1, 1)])]
+    made = model([helper.make_node("Conv", ["x", "w0"], ["c0"], "conv0"), helper.make_node("Relu", ["c0"], ["r0"], "relu0"),
+                  helper.make_node("MaxPool", ["r0"], ["p"], "pool", kernel_shape=[2, 2]),
+                  helper.make_node("Conv", ["p", "w1"], ["c1"], "conv1"), helper.make_node("Relu", ["c1"], ["y"], "relu1")],
+                 inputs=[("x", FLOAT, [2, 3, 9, 8])], outputs=[("y", FLOAT, [2, 12, 6, 5])], constants=weights)
+    feeds = {"x": rng.random((2, 3, 9, 8), np.float32)}
+    for cumulative in (False, True):
+        rows = list(interp.compare(made, feeds, layers=True, against="O0", cumulative=cumulative))
+        found = [(r.tensor, r.sources, r.shape) for r in rows]
+        assert found == [("r0", ("conv0", "relu0"), (2, 20, 7, 6)), ("p", ("pool",), (2, 20, 6, 5)),
+                         ("y", ("conv1", "relu1"), (2, 12, 6, 5)), ("y", (), (2, 12, 6, 5))]
+        assert all(r.ok and r.distance is not None for r in rows)
+
+
+@pytest.mark.parametrize("channels", [1, 7, 8, 17])
+def test_blocks_of_channels_hold_an_image_with_zeros_beyond(channels):
+    image = np.arange(1, 1 + 2 * channels * 3 * 5, dtype=np.float32).reshape(2, channels, 3, 5)
+    blocked = in_blocks(image)
+    due = np.zeros((2, -(-channels // 8), 3, 5, 8), np.float32)
+    for c in range(channels):
+        due[:, c // 8, :, :, c % 8] = image[:, c]
+    np.testing.assert_array_equal(blocked, due)
+    np.testing.assert_array_equal(plain(blocked, channels), image)
+
+
+def test_what_the_other_side_lacks_is_told_of_the_next_tensor_that_it_has():
+    longer = model([helper.make_node("Neg", ["x"], ["a"], "first"), helper.make_node("Neg", ["a"], ["b"], "second"),
+                    helper.make_node("Relu", ["b"], ["y"], "last")])
+    shorter = model([helper.make_node("Relu", ["x"], ["y"], "only")])
+    assert [r.sources for r in interp.compare(longer, {"x": X}, shorter, layers=True)] == [("first", "second", "last")]
 
 
 def test_sequences_are_compared_item_by_item():

@@ -65,8 +65,9 @@ ARROWS = {
     "engines": "types errors",
     "alone": "engines writing parts plan variants weights session infer call graph types errors kernels",
     "rows": "distance types",
-    "walking": "alone rows feeding weights graph types errors",
-    "comparing": "engines alone walking rows feeding session loading optimize graph registry ops types errors",
+    "walking": "ops alone rows feeding weights graph types errors",
+    "comparing": "parts branches dims engines alone walking rows feeding session loading optimize graph registry"
+                 " ops types errors",
     "plots": "",
     "timing": "",
     "ops": "frozen registry schema types dims errors kernels",

@@ -23,6 +23,7 @@ SCHEMA = 1
 PLACE = ("node", "operator")
 NUMBERS = ("max abs", "max rel", "mean abs", "cosine", "ulp", "of allowed")
 HEAD = (*PLACE, "tensor", "type", *NUMBERS, "result")
+FEW = 3  # nodes that are named one by one
 FLOOR = 1e-12  # the relative error at which a plot begins: what is equal lies there
 
 
@@ -61,7 +62,7 @@ def compared(args: argparse.Namespace, feeds: list[Feed], total: int) -> list[Ro
         rows = compare(args.model, given, args.other, against=args.against, layers=args.layers,
                        cumulative=args.cumulative, rtol=args.rtol, atol=args.atol, optimize=args.optimize, threads=args.threads,
                        registry=layered(args.kernels), trusted=args.trusted,
-                       progress=lambda done, of: bar.step())
+                       progress=lambda done, of: bar.step(of))
         given.clear()
         return list(rows)
 
@@ -91,8 +92,10 @@ def tell(args: argparse.Namespace, rows: list[Row]) -> None:
     if len(held) > len(shown):
         printer.line((f"… and {len(held) - len(shown)} more that are no worse; --top 0 lists all", "dim"))
     for reason, found in reasons(rows):
-        names = [f"{r.node} ({r.op_type})" if r.node else r.tensor for r in found]
-        printer.line(("left out  ", "yellow"), f"{', '.join(dict.fromkeys(names))}: {reason}")
+        printer.line(("left out  ", "yellow"), f"{', '.join(dict.fromkeys(map(place, found)))}: {reason}")
+    whole = dict.fromkeys(f"{place(r)} with {r.inner} node{'s' * (r.inner != 1)}" for r in rows if r.inner)
+    if whole:
+        printer.line(("as one    ", "yellow"), f"{', '.join(whole)}: bodies are compared by what they give together")
     counts = Counter(r.status for r in rows)
     said = ", ".join(f"{n} {status}" for status, n in sorted(counts.items(), key=lambda item: item[0] != "ok"))
     printer.line((f"{said}", "green" if all(r.ok for r in rows) else "red"), f" against {against(args)}")
@@ -111,7 +114,20 @@ def cells(row: Row) -> tuple[str, ...]:
         show.number(d.max_abs), show.number(d.max_rel), show.number(d.mean_abs), "" if d.cosine is None else f"{d.cosine:.6f}",
         "" if d.max_ulp is None else show.number(d.max_ulp), share(d.excess))
     operator = f"{row.domain}:{row.op_type}" if row.domain else row.op_type
-    return (row.node, operator, row.tensor, f"{kind}{shape}", *numbers, result(row))
+    return (made_by(row), operator, row.tensor, f"{kind}{shape}", *numbers, result(row))
+
+
+def made_by(row: Row) -> str:
+    """The node that made a tensor; after fusing, the nodes as written whose work it does."""
+    names = row.sources or (row.node,)
+    if len(names) <= FEW:
+        return " + ".join(names)
+    return f"{names[0]} … {names[-1]} ({len(names)} nodes)"
+
+
+def place(row: Row) -> str:
+    """What is to blame: the nodes, or the output where whole models are compared."""
+    return f"{made_by(row)} ({row.op_type})" if row.node else row.tensor
 
 
 def share(excess: float) -> str:
@@ -143,9 +159,9 @@ def blamed(rows: list[Row]) -> Iterator[str]:
     by_place: dict[str, Row] = {}
     for row in rows:
         if not row.ok:
-            by_place.setdefault(f"{row.node} ({row.op_type})" if row.node else row.tensor, row)
-    for place, row in list(by_place.items())[:10]:
-        yield f"{place}: {row.tensor}: {result(row)}" if row.node else f"{place}: {result(row)}"
+            by_place.setdefault(place(row), row)
+    for where, row in list(by_place.items())[:10]:
+        yield f"{where}: {row.tensor}: {result(row)}" if row.node else f"{where}: {result(row)}"
     if len(by_place) > 10:
         yield f"and {len(by_place) - 10} more"
 
@@ -167,7 +183,7 @@ def plot(args: argparse.Namespace, rows: list[Row]) -> str:
     series = []
     for name, wanted in (("within what is allowed", True), ("beyond", False)):
         some = [(k, r) for k, r in held if r.ok == wanted]
-        series.append(Series(name, [(k, error(r)) for k, r in some], [f"{r.node} ({r.op_type}) {r.tensor}: {result(r)}, "
+        series.append(Series(name, [(k, error(r)) for k, r in some], [f"{place(r)} {r.tensor}: {result(r)}, "
                              f"{show.number(error(r))}" for k, r in some], joined=False))
     how = "errors add up" if args.cumulative else "each node on the other side's inputs"
     return lines(series,

@@ -69,9 +69,10 @@ class Progress:
         if self.bar is not None:
             self.bar.stop()
 
-    def step(self) -> None:
+    def step(self, total: int | None = None) -> None:
+        """One more is done; of how many, where that is known better by now."""
         if self.bar is not None:
-            self.bar.advance(self.task)
+            self.bar.update(self.task, advance=1, total=total)
             if time.monotonic() - self.drawn > 0.1:
                 self.bar.refresh()
                 self.drawn = time.monotonic()

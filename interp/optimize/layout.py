@@ -57,6 +57,7 @@ class Layout:
             at.replace(gone, [made])
         last = [self.plain(o) for o in sorted(self.unmade & at.outputs)]
         at.append(last)
+        at.layouts |= {blocked: plain for plain, blocked in self.blocked.items()}
 
     def is_image(self, node: Node) -> bool:
         """Whether a node makes one value of (N, C, H, W) in float32."""

@@ -29,6 +29,7 @@ class Rewriter:
     def __init__(self, scope: Scope, exact: bool = False, registry: Registry = standard):
         self.graph, self.facts, self.exact, self.registry = scope.graph, scope.facts, exact, registry
         self.constants = dict(scope.graph.constants)
+        self.layouts = dict(scope.graph.layouts)
         self.outputs = {v.name for v in scope.graph.outputs}
         self._slots: list[list[Node]] = [[n] for n in scope.graph.nodes]
         self._slot = {id(n): k for k, n in enumerate(scope.graph.nodes)}
@@ -213,7 +214,8 @@ class Rewriter:
 
     def finished(self) -> Graph:
         """The graph as it is now."""
-        return replace(self.graph, nodes=[n for slot in self._slots for n in slot], constants=self.constants)
+        return replace(self.graph, nodes=[n for slot in self._slots for n in slot], constants=self.constants,
+                       layouts=self.layouts)
 
 
 def rule(*names: str, domain: str = "") -> Callable[[Rule], Rule]:
