@@ -66,6 +66,16 @@ class Stream:
 
     __call__ = run
 
+    def __copy__(self) -> Stream:
+        """A stream that goes on from the same state."""
+        made = Stream.__new__(Stream)
+        made.__dict__.update(self.__dict__)
+        made._turn = Lock()
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise UsageError("a stream cannot be pickled; pickle its session and its state, from which `reset` of another goes on")
+
     @property
     def state(self) -> dict[str, Any]:
         """What the next run is fed, by input name: read-only arrays; without what only that run's feeds give a size."""

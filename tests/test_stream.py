@@ -1,5 +1,7 @@
 """Streams: state carried between runs gives what a loop gives that carries it by hand."""
+import copy
 import os
+import pickle
 import threading
 import wave
 from pathlib import Path
@@ -192,6 +194,18 @@ def test_a_sequence_is_a_state_that_begins_empty():
     stream = interp.load(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> {text}')).stream({"t": "s"})
     assert [int(stream.run({"x": floats(i, 2)})[0]) for i in range(3)] == [1, 2, 3]
     agree(stream.state["s"], [floats(i, 2) for i in range(3)])
+
+
+def test_a_copy_goes_on_by_itself_and_a_pickle_is_refused():
+    stream = session("m (float[2] x, float[2] n) => (float[2] m) { m = Add(n, x) }").stream({"m": "n"})
+    one = {"x": np.ones(2, "f4")}
+    stream.run(one)
+    other = copy.copy(stream)
+    stream.run(one)
+    assert other.run(one, ["m"])[0].tolist() == [2, 2] and other.run(one, ["m"])[0].tolist() == [3, 3]
+    assert stream.state["n"].tolist() == [2, 2]
+    with pytest.raises(interp.UsageError, match="a stream cannot be pickled; pickle its session and its state"):
+        pickle.dumps(stream)
 
 
 def test_threads_take_turns():
