@@ -4,6 +4,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 AGAIN = 0.02  # seconds between two attempts to stop a run that had not begun at the first
@@ -18,7 +19,10 @@ async def in_thread(run: Callable[[], Any], stop: Callable[[], None]) -> Any:
 
     def work() -> Any:
         first.append("run")
-        return run() if first[0] == "run" else None
+        try:
+            return run() if first[0] == "run" else None
+        except StopIteration as e:  # no future holds one, so that the task would wait for ever
+            raise RuntimeError("a run raised StopIteration") from e
 
     context = contextvars.copy_context()
     future = asyncio.get_running_loop().run_in_executor(None, context.run, work)
@@ -30,7 +34,8 @@ async def in_thread(run: Callable[[], Any], stop: Callable[[], None]) -> Any:
             future.cancel()
         while not future.done():
             stop()
-            await asyncio.wait([future], timeout=AGAIN)
+            with suppress(asyncio.CancelledError):  # asked again while it comes about: the run has to be over all the same
+                await asyncio.wait([future], timeout=AGAIN)
         if not future.cancelled():
             future.exception()  # looked at, so that nobody complains that it was not
         raise

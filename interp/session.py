@@ -184,19 +184,22 @@ class Session:
         from .awaiting import in_thread
 
         mine: list[Session] = []
+        hold = Lock()  # whoever has it knows that the lane is not another run's yet
 
         def run() -> list[Any]:
             mine.append(self._lane())
-            return mine[0].run(names, feeds, tensors=tensors, out=out)
+            try:
+                return mine[0].run(names, feeds, tensors=tensors, out=out)
+            finally:
+                with hold:
+                    self._idle.append(mine.pop())
 
         def stop() -> None:
-            for lane in mine:
-                lane.cancel()
+            with hold:
+                for lane in mine:
+                    lane.cancel()
 
-        try:
-            return await in_thread(run, stop)
-        finally:
-            self._idle += mine
+        return await in_thread(run, stop)
 
     def _lane(self) -> Session:
         """A copy for one run at a time, which can be cancelled by itself."""
@@ -243,7 +246,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of programs, weights and the model's file, once the runs that are under way have ended; others are refused."""
-        if any(frame.f_code is Session.run.__code__ and frame.f_locals["self"] is self for frame in frames()):
+        if any(frame.f_locals["self"] in (self, *self._lanes) for frame in frames() if frame.f_code is Session.run.__code__):
             raise UsageError("a session cannot be closed inside of its own run")
         with self._closing:
             self._body = self._graphs = None

@@ -618,6 +618,25 @@ def test_errors_of_awaited_runs_are_those_of_runs():
         asyncio.run(session(TWO).run_async(None, {}))
 
 
+def test_an_observer_that_raises_what_no_future_holds_ends_the_task():
+    s = session(TWO)
+
+    def ended(event):
+        raise StopIteration
+    s.observers.append(ended)
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        asyncio.run(s.run_async(None, {"x": floats(0, 4, 3)}))
+
+
+def test_a_session_that_its_own_awaited_run_would_close_stays_open():
+    s = session(TWO)
+    s.observers.append(lambda event: s.close())
+    with pytest.raises(interp.UsageError, match="inside of its own run"):
+        asyncio.run(s.run_async(None, {"x": floats(0, 4, 3)}))
+    s.observers.clear()
+    answers(s)
+
+
 def test_the_loop_turns_while_a_run_is_awaited():
     s, runs, go_on = slow_session()
 
@@ -648,6 +667,27 @@ def test_cancelling_a_task_stops_its_run_alone(text):
         with pytest.raises(interp.RunError, match="cancelled"):
             await endless[1]
         return short
+    agree(asyncio.run(main()), [x])
+
+
+def test_a_task_that_is_cancelled_again_and_again_still_waits_for_its_run():
+    s, runs, go_on = slow_session()
+    x = floats(0, 3)
+
+    async def main():
+        task = asyncio.create_task(s.run_async(None, {"x": x}))
+        while not runs.is_set():
+            await asyncio.sleep(0.001)
+        for _ in range(5):
+            task.cancel()
+            await asyncio.sleep(0.001)
+        assert not task.done()
+        other = asyncio.create_task(s.run_async(None, {"x": x}))  # not in the first one's place, which is being cancelled
+        await asyncio.sleep(0.01)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await other
     agree(asyncio.run(main()), [x])
 
 
