@@ -8,6 +8,7 @@ from copy import copy
 from threading import Event, Lock
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, Union
+from weakref import WeakSet
 
 from .collecting import Uncollected
 from .errors import InputError, RunError, UsageError, nearest
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 Model = Union[str, "os.PathLike[str]", bytes, "onnx.ModelProto"]
 MOST_THREADS = 1024
+SESSIONS: WeakSet[Session] = WeakSet()  # those of this process, which a child after fork has too
 
 
 def load(model: Model, *, threads: int | None = None, registry: Registry | None = None, optimize: int | bool = 2,
@@ -112,6 +114,15 @@ class Session:
         self._ended, self._closing = Event(), Lock()
         self._lanes: list[Session] = []
         self._idle: list[Session] = []
+        SESSIONS.add(self)
+
+    def _forked(self) -> None:
+        """Forget the runs of a parent's threads, which nobody ends here; this thread's own go on."""
+        own = sum(1 for f in frames() if f.f_code is Session.run.__code__ and f.f_locals["self"] is self)
+        for _ in self._running[own:]:
+            self._cancel.leave()
+        del self._running[own:]
+        self._ended, self._closing = Event(), Lock()
 
     def run(self, names: Sequence[str] | None, feeds: Mapping[str, Any], *, tensors: Sequence[str] | None = None,
             out: Mapping[str, Any] | None = None) -> list[Any]:
@@ -347,3 +358,13 @@ def memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return 2**63 - 1
+
+
+def forked() -> None:
+    """Let the sessions of a child after fork be its own."""
+    for session in list(SESSIONS):
+        session._forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forked)

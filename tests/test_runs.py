@@ -211,6 +211,31 @@ def test_runs_after_fork():
             np.testing.assert_array_equal(made, want)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_neither_waits_for_the_runs_of_its_parent_nor_cancels_its_own_with_them():
+    s, x, begun, go_on = session(TAIL), floats(0, 5), threading.Event(), threading.Event()
+    [*due] = s.run(None, {"x": x})
+
+    def wait(event):
+        begun.set()
+        assert go_on.wait(60)
+    s.observers.append(wait)
+    t = threading.Thread(target=s.run, args=(None, {"x": x}))
+    t.start()
+    assert begun.wait(60)
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(20)
+        s.observers.clear()
+        s.cancel()
+        same = all(np.array_equal(y, w) for y, w in zip(s.run(None, {"x": x}), due, strict=True))
+        s.close()
+        os._exit(0 if same else 1)
+    go_on.set()
+    t.join(60)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
 FOREVER = """m (float[N] x) => (float[N] y) {
     go = Constant<value = bool {1}>()
     y = Loop ("", go, x) <body = b (int64 i, bool c, float[N] v) => (bool d, float[N] w) { d = Identity(c) w = Add(v, x) }> }"""
