@@ -148,3 +148,17 @@ def test_a_fold_does_not_keep_a_view_of_more_than_it_needs():
     text = "m (float[1] x) => (float[1] y) <float[4] w = {1, 2, 3, 4}> { k = toys.First(w) y = Add(x, k) }"
     g = folded(graph(text, first))
     assert list(g.constants) == ["k"] and (g.constants["k"] == [1]).all()
+
+
+@pytest.mark.parametrize("opset, mode, more", [
+    (6, "<is_test = 0>", ", e, f"), (9, "", ", e, f"), (15, "<training_mode = 1>", "")])
+def test_a_normalization_in_training_keeps_its_outputs(opset, mode, more):
+    text = f"""<ir_version: 4, opset_import: ["": {opset}]> m (float[2,1,3] x) => (float[2,1,3] z)
+        <float[1] s = {{1}}, float[1] b = {{0}}, float[1] mean = {{5}}, float[1] var = {{7}}> {{
+        y, c, d{more} = BatchNormalization{mode}(x, s, b, mean, var) z = Neg(y) }}"""
+    x = np.arange(6, dtype="f4").reshape(2, 1, 3)
+    due = -(x - x.mean()) / np.sqrt(x.var() + 1e-5)  # by the batch's mean and variance, not by those given
+    for source in (onnx.parser.parse_model(text), interp.optimize_model(onnx.parser.parse_model(text))):
+        assert len(source.graph.node[0].output) == 3 + 2 * bool(more)
+        for level in LEVELS:
+            np.testing.assert_allclose(interp.load(source, optimize=level).run(None, {"x": x})[0], due, 1e-5)

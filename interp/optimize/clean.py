@@ -18,6 +18,8 @@ def clean(graph: Graph) -> Graph:
 
 def outputs(node: Node, needed: set[str]) -> list[str]:
     """The outputs of a node; an optional one that nobody reads is not asked for."""
+    if trains(node):
+        return node.outputs
     named = []
     for i, o in enumerate(node.outputs):
         parameter = node.schema.parameter(node.schema.outputs, i)
@@ -25,6 +27,13 @@ def outputs(node: Node, needed: set[str]) -> list[str]:
     while named and not named[-1]:
         named.pop()
     return named
+
+
+def trains(node: Node) -> bool:
+    """Whether a node is a BatchNormalization in training, which its outputs tell before version 14, and which has all of them."""
+    given = node.attributes
+    return (node.schema.name == "BatchNormalization" and any(node.outputs[1:]) and not given.get("is_test")
+            and given.get("training_mode") != 0)
 
 
 def inner(value: Any) -> Any:
