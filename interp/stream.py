@@ -1,6 +1,7 @@
 """Runs that follow each other: a stream carries the state of recurrent models, and the caches of transformers, between them."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ class Stream:
 
     def __init__(self, session: Session, state: Mapping[str, str], initial: Mapping[str, Any] | None = None,
                  sizes: Mapping[str, int] | None = None):
+        mapping("state", "{output: input}", state)
         self._session, self._fed_by = session, dict(state)
         inputs, outputs = ({v.name: v for v in values} for values in (session.inputs, session.outputs))
         for output, name in self._fed_by.items():
@@ -40,7 +42,8 @@ class Stream:
         self._outputs = list(outputs)
         self._names = [name for name in outputs if name not in self._fed_by]
         named = {d for v in session.inputs for d in v.shape or () if isinstance(d, str)}
-        self._sizes = {known("size", name, named): size for name, size in (sizes or {}).items()}
+        self._sizes = {known("size", name, named): whole(name, size) for name, size in mapping(
+            "sizes", "{name: size}", sizes or {}).items()}
         self._first = self._checked(initial or {})
         self._turn = Lock()
         self._now: dict[str, Any] = {}
@@ -51,6 +54,8 @@ class Stream:
 
         Raises what `Session.run` raises, and InputError in the first run where the size of a state is not known.
         """
+        if not isinstance(feeds, Mapping):
+            raise InputError(f"feeds are given as {{name: array}}, not as {type(feeds).__name__}")
         for name in self._inputs:
             if name in feeds:
                 raise InputError(f"{name} is state, which the stream feeds; reset({{{name!r}: …}}) sets it")
@@ -91,7 +96,7 @@ class Stream:
 
     def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Copies of values for states, which are of the declared types and ranks."""
-        for name in given:
+        for name in mapping("a state", "{input: array}", given):
             known("state", name, self._inputs)
         values = {name: taken(self._inputs[name], value) for name, value in given.items()}
         check([self._inputs[name] for name in values], list(values.values()))
@@ -106,6 +111,24 @@ class Stream:
             how = f"give sizes={{{unknown[0]!r}: …}} or " if unknown else "give "
             raise InputError(f"{v.name}: {shown(v)} has no known size to begin with; {how}initial={{{v.name!r}: array}}")
         return {name: value for name, value in made.items() if value is not None}
+
+
+def mapping(what: str, form: str, given: Any) -> Mapping[str, Any]:
+    """What is given by name."""
+    if not isinstance(given, Mapping):
+        raise UsageError(f"{what} is given as {form}, not as {type(given).__name__}")
+    return given
+
+
+def whole(name: str, size: Any) -> int:
+    """A size that is given for a name."""
+    try:
+        found = operator.index(size)
+    except TypeError:
+        found = -1
+    if found < 0:
+        raise UsageError(f"sizes: {name} is {size!r}; give a whole number from 0 on")
+    return found
 
 
 def known(kind: str, name: str, names: Any) -> str:
@@ -133,7 +156,10 @@ def nothing(value: Value, sizes: Mapping[str, int]) -> Any:
     shape = tuple(sizes.get(d) if isinstance(d, str) else d for d in value.shape) if value.shape is not None else (None,)
     if kind not in DTYPE or None in shape:
         return None
-    return np.full(shape, "" if kind == "tensor(string)" else 0, DTYPE[kind])
+    try:
+        return np.full(shape, "" if kind == "tensor(string)" else 0, DTYPE[kind])
+    except (ValueError, MemoryError) as e:
+        raise UsageError(f"state: {shown(Value(value.name, kind, shape))} for {value.name} has no room: {e}") from e
 
 
 def read_only(value: Any) -> Any:

@@ -176,6 +176,19 @@ def test_names_of_states_are_checked(state, more, told):
         session(COUNTER).stream(state, **more)
 
 
+@pytest.mark.parametrize("given, told", [
+    ({"state": ["m"]}, "state is given as {output: input}, not as list"), ({"state": None}, "not as NoneType"),
+    ({"initial": [1]}, "a state is given as {input: array}, not as list"),
+    ({"sizes": {"N": -1}}, "sizes: N is -1; give a whole number from 0 on"), ({"sizes": {"N": "1"}}, "N is '1'; give"),
+    ({"sizes": {"N": 2**62}}, "for n has no room"),
+])
+def test_what_is_given_otherwise_than_by_name_is_refused(given, told):
+    with pytest.raises(interp.UsageError, match=told):
+        session(COUNTER).stream(**{"state": {"m": "n"}, **given})
+    with pytest.raises(interp.InputError, match="feeds are given as"):
+        session(COUNTER).stream({"m": "n"}).run(None)
+
+
 def test_types_of_states_are_checked():
     s = session("m (int64[N] x, float[N] n) => (int64[N] m) { m = Add(x, x) }")
     with pytest.raises(interp.UsageError, match=r"m is int64\[N\], n takes float\[N\]"):
