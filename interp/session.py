@@ -319,8 +319,11 @@ class Session:
         unfit = self._unfit(feeds)
         if unfit:
             raise unfit
+        inside = several(tensors) if tensors else []
+        if strange := [name for name in (*(names or ()), *inside) if not isinstance(name, str)]:
+            raise UsageError(f"outputs and tensors are named by texts, not by {strange[0]!r}")
         wanted = Wanted(frozenset(feeds) - set(self._names), None if names is None else tuple(names),
-                        tuple(several(tensors)) if tensors else ())
+                        tuple(inside))
         found = self._bodies.get(wanted)
         if found is None:
             graph, packing = graphs.find(wanted)

@@ -101,6 +101,8 @@ def type_of(value: object) -> str:
         kind = value.dtype
         if kind.kind in "US":
             return "tensor(string)"
+        if kind.kind == "T":  # NumPy's own texts of any length, which know no byte order
+            return "tensor(StringDType)"
         try:
             return OF_DTYPE[kind]
         except KeyError:

@@ -613,6 +613,18 @@ def test_runs_are_awaited_side_by_side():
     assert asyncio.run(s.run_async(["y"], {"x": xs[0]}, out=out))[0] is out["y"]
 
 
+@pytest.mark.parametrize("given", [{"names": [["y"]]}, {"tensors": [["a"]]}, {"names": [None]}, {"tensors": iter([1])}], ids=str)
+def test_names_are_texts(given):
+    with pytest.raises(interp.UsageError, match="outputs and tensors are named by texts, not by"):
+        session(TWO).run(**{"names": None, "feeds": {"x": floats(0, 4, 3)}, **given})
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy before 2 has no StringDType")
+def test_texts_of_numpys_own_type_are_refused():
+    with pytest.raises(interp.InputError, match=r"x: StringDType\[1\] came, string\[N\] is due"):
+        session("m (string[N] x) => (string[N] y) { y = Identity(x) }").run(None, {"x": np.array(["a"], np.dtypes.StringDType())})
+
+
 def test_errors_of_awaited_runs_are_those_of_runs():
     with pytest.raises(interp.InputError, match="no feed for input x"):
         asyncio.run(session(TWO).run_async(None, {}))
