@@ -122,3 +122,12 @@ def test_an_empty_optional_of_a_type(kind):
     model = onnx.parser.parse_model(text)
     model.graph.node[0].attribute.append(onnx.helper.make_attribute("type", type_proto(kind)))
     assert not interp.load(model).run(None, {})[0]
+
+
+def test_a_sequence_in_the_place_of_an_optional_stays_one():
+    made = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]> m (seq(int32[4]) x, int64 i) => (int32[4] z) {
+        y = OptionalGetElement(x) z = SequenceAt(y, i) }""")
+    x = np.arange(4, dtype="i4")
+    assert interp.load(made).run(None, {"x": [x], "i": np.array(0)})[0].tolist() == [0, 1, 2, 3]
+    [y] = interp.extract_model(made, outputs=["y"]).graph.output
+    assert y.type.WhichOneof("value") == "sequence_type"

@@ -143,7 +143,12 @@ def optional_has_element(input=None):
     return np.array(input is not None)
 
 
-@op("OptionalGetElement", 15, 28, shape=lambda x: [Fact(element_of(x.type), x.shape, x.value)])
+def _got(x: Fact) -> list[Fact]:
+    """What an optional holds; a tensor or a sequence, which may stand in the place of one, is that itself."""
+    return [Fact(element_of(x.type), x.shape, x.value) if x.type.startswith("optional(") else x]
+
+
+@op("OptionalGetElement", 15, 28, shape=_got)
 def optional_get_element(input):
     """The value of an optional that has one."""
     if input is None:
