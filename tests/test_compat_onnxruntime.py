@@ -301,6 +301,20 @@ def test_entries_by_key_are_kept():
     assert beside(lambda module: module.SessionOptions().register_custom_ops_library("/none.so")) == "Fail"
 
 
+@pytest.mark.parametrize("use, error", [
+    (lambda m: m.SessionOptions().add_session_config_entry("", "v"), "RuntimeError"),
+    (lambda m: m.SessionOptions().add_session_config_entry("k" * 1025, "v"), "RuntimeError"),
+    (lambda m: m.RunOptions().add_run_config_entry("", "v"), "RuntimeError"),
+    (lambda m: setattr(m.SessionOptions(), "inter_op_num_threads", 2**40), "TypeError"),
+    (lambda m: m.OrtValue.ortvalue_from_numpy(np.zeros(2, "M8[s]")), "RuntimeError"),
+    (lambda m: m.OrtValue.ortvalue_from_numpy(np.zeros(2, "g")), "RuntimeError"),
+    (lambda m: m.OrtValue.ortvalue_from_numpy_with_onnx_type(np.zeros(3, "u1"), 1), "RuntimeError"),
+    (lambda m: m.OrtValue.ortvalue_from_shape_and_type([-1, 3], np.float32), "RuntimeError"),
+], ids=range(8))
+def test_odd_settings_and_values_are_refused(use, error):
+    assert beside(use) == error
+
+
 def test_options_without_effect_warn_once_by_name(monkeypatch):
     monkeypatch.setattr(options, "said", set())
     given = ours.SessionOptions()

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum, IntEnum
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ from .faults import Fail
 if TYPE_CHECKING:
     from .values import OrtValue
 
+INTS = range(-2**31, 2**31)
+LONGEST_KEY = 1024
 WARNING = 2  # a severity: 0 is for those who want to hear everything, 4 for fatal errors alone
 
 
@@ -91,10 +93,9 @@ class Setting:
         if self.kind is bool and not isinstance(value, str | Enum):
             return bool(value)
         if self.kind is int:
-            try:
-                return operator.index(value)
-            except TypeError:
-                pass
+            with suppress(TypeError):
+                if (found := operator.index(value)) in INTS:
+                    return found
         elif isinstance(value, self.kind):
             return value
         elif self.kind is str and isinstance(value, os.PathLike):
@@ -122,6 +123,8 @@ class Settings:
     def _put(self, key: str, value: str) -> None:
         if not isinstance(key, str) or not isinstance(value, str):
             raise TypeError(f"an entry takes two strings, not {key!r} and {value!r}")
+        if not 0 < len(key.encode()) <= LONGEST_KEY:
+            raise RuntimeError(f"Config key is empty or longer than maximum length {LONGEST_KEY}")
         self._entries[key] = value
 
     def _got(self, key: str) -> str:

@@ -101,18 +101,25 @@ class OrtValue:
         here(device_type)
         if not isinstance(numpy_obj, np.ndarray) or numpy_obj.dtype.kind in "OUS":
             raise RuntimeError("Creation of OrtValues is currently only supported from non-string numpy arrays")
+        if type_of(numpy_obj) not in DTYPE:
+            raise RuntimeError(f"NumPy type {numpy_obj.dtype} can't be converted to one of ONNX's.")
         return cls(np.asarray(numpy_obj, numpy_obj.dtype.newbyteorder("="), order="C"))
 
     @classmethod
     def ortvalue_from_numpy_with_onnx_type(cls, data: np.ndarray, /, onnx_element_type: int) -> OrtValue:
         """A tensor over the bytes of an array, of an element type by its ONNX number: how bfloat16 is given as uint16."""
-        return cls(np.ascontiguousarray(data).view(element_of(onnx_element_type)))
+        dtype = element_of(onnx_element_type)
+        if dtype.itemsize != data.dtype.itemsize:
+            raise RuntimeError(f"The element size of {dtype} is {dtype.itemsize}, that of the array {data.dtype.itemsize}")
+        return cls(np.ascontiguousarray(data).view(dtype))
 
     @classmethod
     def ortvalue_from_shape_and_type(cls, shape: Sequence[int], element_type: Any, device_type: str = "cpu", device_id: int = 0,
                                      vendor_id: int = -1, memory_info: Any = None) -> OrtValue:
         """A tensor of zeros; the element type is NumPy's, or an ONNX number."""
         here(device_type)
+        if any(n < 0 for n in shape):
+            raise RuntimeError(f"Sizes are 0 or more, not {list(shape)}")
         return cls(np.zeros(tuple(shape), element_of(element_type)))
 
     @classmethod
