@@ -73,5 +73,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def nearest_or_all(name: str, known: Iterable[str]) -> str:
     """The same, or which names there are where none is near."""
-    names = list(known)
+    names = list(dict.fromkeys(known))
     return nearest(name, names) or f"; known: {', '.join(names[:MANY]) or 'none'}{' …' if len(names) > MANY else ''}"

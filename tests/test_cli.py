@@ -228,7 +228,7 @@ def test_unknown_names_suggest_the_nearest(added):
     assert "no input aa; did you mean a?" in refused(2, added, "-i", "aa=ones")
     assert "no input c; known: a, b" in refused(2, added, "--shape", "c=1,3")
     assert "no input c; known: a, b" in refused(2, added, "--range", "c=0:1")
-    assert "no tensor z" in refused(2, added, "--outputs", "z")
+    assert "no tensor z; known: y, a, b" in refused(2, added, "--outputs", "z")
     assert "did you mean --expect?" in refused(2, added, "--expct", "x")
 
 

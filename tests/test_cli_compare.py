@@ -165,6 +165,9 @@ def test_a_terminal_gets_colour_and_lines_that_fit(bad):
             told += piece
     assert process.returncode == 1
     assert b"\x1b[1m" in told and b"check failed" in told
+    head = next(line for line in told.decode().splitlines() if "of allowed" in line)
+    assert "max abs" in head and "ulp" not in head and "mean abs" not in head
+    assert b"a wider terminal, or a pipe, shows" in told
 
 
 def test_help_begins_with_examples_and_is_light():

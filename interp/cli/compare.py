@@ -22,6 +22,7 @@ from interp.rows import Row
 SCHEMA = 1
 PLACE = ("node", "operator")
 NUMBERS = ("max abs", "max rel", "mean abs", "cosine", "ulp", "of allowed")
+SPARE = ("ulp", "mean abs", "cosine", "max rel", "type")  # left out where there is no room, in this order
 HEAD = (*PLACE, "tensor", "type", *NUMBERS, "result")
 FEW = 3  # nodes that are named one by one
 FLOOR = 1e-12  # the relative error at which a plot begins: what is equal lies there
@@ -86,9 +87,11 @@ def tell(args: argparse.Namespace, rows: list[Row]) -> None:
     shown = held[:args.top or len(held)]
     if shown:
         first = 0 if args.layers else len(PLACE)
-        rows_of_cells = [HEAD[first:], *(cells(r)[first:] for r in shown)]
-        for k, line in enumerate(tables.table(rows_of_cells, [HEAD.index(h) - first for h in NUMBERS])):
+        table = tables.without([HEAD[first:], *(cells(r)[first:] for r in shown)], SPARE)
+        for k, line in enumerate(tables.table(table, [k for k, head in enumerate(table[0]) if head in NUMBERS])):
             printer.line((line, "bold" if k == 0 else ""))
+        if gone := [head for head in HEAD[first:] if head not in table[0]]:
+            printer.line((f"a wider terminal, or a pipe, shows {', '.join(gone)}, too", "dim"))
     if len(held) > len(shown):
         printer.line((f"… and {len(held) - len(shown)} more that are no worse; --top 0 lists all", "dim"))
     for reason, found in reasons(rows):
