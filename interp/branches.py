@@ -13,8 +13,19 @@ from .record import replace
 
 def chosen(graph: Graph, given: Sequence[Fact], tentative: bool = False) -> Graph:
     """The graph for inputs of which so much is known; the bodies that are left are as they were."""
-    if not any(len(n.bodies) == 2 for n in graph.nodes):
-        return graph
+    return followed(graph, given, tentative).graph if may_choose(graph) else graph
+
+
+def may_choose(graph: Graph) -> bool:
+    return any(len(n.bodies) == 2 for n in graph.nodes)
+
+
+def followed(graph: Graph, given: Sequence[Fact], tentative: bool = False) -> Scope:
+    """The same graph, and what follows for its values."""
+    if not may_choose(graph):
+        scope = Scope(graph, tentative=tentative)
+        scope.infer(given)
+        return scope
     made = replace(graph, nodes=[], constants=dict(graph.constants), hints=dict(graph.hints),
                    layouts=dict(graph.layouts))
     scope = Scope(made, tentative=tentative)
@@ -34,7 +45,7 @@ def chosen(graph: Graph, given: Sequence[Fact], tentative: bool = False) -> Grap
             made.layouts |= {blocked: names.get(plain, plain) for blocked, plain in branch.layouts.items()}
             todo += [replace(n, inputs=[names.get(i, i) for i in n.inputs], outputs=[names.get(o, o) for o in n.outputs])
                      for n in reversed(branch.nodes)]
-    return made
+    return scope
 
 
 def branch_of(node: Node, scope: Scope) -> Graph | None:

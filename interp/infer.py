@@ -27,6 +27,7 @@ class Scope:
     given: list[Fact] = field(default_factory=list)
     bodies: dict[int, dict[str, Scope]] = field(default_factory=dict)
     tentative: bool = False  # whether it may never run: then what is impossible in it is unknown
+    impossible: bool = False  # whether there was such a thing
 
     @property
     def captured(self) -> int:
@@ -57,7 +58,7 @@ class Scope:
         except ModelError:
             if not self.tentative:
                 raise
-            found = [Fact(UNKNOWN)] * len(node.outputs)
+            self.impossible, found = True, [Fact(UNKNOWN)] * len(node.outputs)
         self.facts |= {name: f for name, f in zip(node.outputs, found, strict=True) if name}
 
 

@@ -3,12 +3,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from threading import get_ident
 from typing import Any
 
 import numpy as np
 
-from .branches import chosen
+from .branches import followed
 from .call import call, duplicate
 from .dims import Dim, Fact, names
 from .errors import ModelError, RunError
@@ -33,7 +34,7 @@ class Bound:
         local, meaning = localised(given)
         local_already = (all(str(size) == name for name, size in meaning.items())
                          and all(a.value is b.value for a, b in zip(local, given, strict=True)))
-        scope = known if known is not None and local_already and not known.tentative else Scope(graph)
+        scope = known if known is not None and local_already and not known.impossible else Scope(graph)
         if scope is not known:
             scope.infer(local)
         self.plan = Plan(scope, bodies_of(scope, settings), settings)
@@ -85,12 +86,11 @@ class Model:
     """A graph whose inputs' ranks are known: one program, or parts in turn."""
 
     def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings, tentative: bool = False):
-        self.graph = graph = chosen(graph, given, tentative)
+        self.scope = followed(graph, given, tentative)
+        self.graph = graph = self.scope.graph
         self.given, self.settings = list(given), settings
         self.inputs, self.outputs = [v.name for v in graph.inputs], [v.name for v in graph.outputs]
         self.parts: list[Any] = []
-        self.scope = Scope(graph, tentative=tentative)
-        self.scope.infer(self.given)
         self.position = {id(n): k for k, n in enumerate(graph.nodes)}
         self.makers = {o: n for n in graph.nodes for o in n.outputs if o}
         self.last = {i: k for k, n in enumerate(graph.nodes) for i in n.inputs} | dict.fromkeys(self.outputs, len(graph.nodes))
@@ -209,26 +209,38 @@ def stretched(graph: Graph, given: Sequence[Fact], settings: Settings) -> Bound 
     scope = Scope(graph)
     scope.infer(local)
     follows = all(place == "within" for _, place in places(graph.nodes, scope.facts))
-    return Bound(graph, given, settings) if follows else Model(graph, local, settings)
+    return Bound(graph, local, settings, scope) if follows else Model(graph, local, settings)
 
 
 class Body:
     """A graph run with whatever shapes come: planned for those announced, and anew for others.
 
-    It is what an operator gets for a sub-graph. ``captured`` of its inputs, the last ones, are outer values.
+    It is what an operator gets for a sub-graph. ``captured`` of its inputs, the last ones, are outer values. One that may
+    never run is planned when it first does.
     """
 
     def __init__(self, graph: Graph, given: Sequence[Fact], settings: Settings, tentative: bool = False):
         self.graph, self.settings, self.tentative = graph, settings, tentative
         self.captured, self.most_iterations, self.most_bytes = graph.captured, settings.most_iterations, settings.most_bytes
         self.inputs, self.outputs = [v.name for v in graph.inputs], [v.name for v in graph.outputs]
-        known = len(given) == len(graph.inputs) and not any(map(rankless, given))
-        self.general = Model(graph, localised(given)[0], settings, tentative) if known else None
+        self.given = given
         self.special: OrderedDict[tuple, Model | None] = OrderedDict()  # None for what came once and was run as any other
         self.chosen: OrderedDict[tuple, Model | None] = OrderedDict()  # the same for values of deciding inputs
         self.again = self.choices = 0  # plans made for sizes and for values that came twice
-        self.whole = self.general.whole if self.general else None
         self.recent: Bound | None = None  # the last whole plan for sizes that are numbers
+        if not tentative:
+            self.whole  # noqa: B018 - what is wrong with it is to be told now
+
+    @cached_property
+    def general(self) -> Model | None:
+        """The graph as planned for what was announced."""
+        known = len(self.given) == len(self.graph.inputs) and not any(map(rankless, self.given))
+        return Model(self.graph, localised(self.given)[0], self.settings, self.tentative) if known else None
+
+    @cached_property
+    def whole(self) -> Bound | None:
+        """The same, if one program runs it."""
+        return self.general.whole if self.general else None
 
     def idle(self, feeds: list[Any]) -> tuple[Bound, Program] | None:
         """A program that was bound for feeds like these and waits for its next run, and what takes it back."""
