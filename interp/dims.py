@@ -17,6 +17,7 @@ _FOLD: dict[str, Callable[..., int]] = {"//": lambda a, b: a // b, "min": min, "
 _fresh = count()
 LONGEST = 400  # characters of a text, beyond which something short stands for it
 MOST_TERMS = 64  # of a polynomial; beyond, it is one opaque size
+NO_NAMES: frozenset[str] = frozenset()
 DEEPEST = 50  # levels of folds that are worked out from the outside in
 
 
@@ -26,12 +27,13 @@ class Dim:
     Two with the same text are the same size, so `N*4//4 == N` and `a+b-a == b`.
     """
 
-    __slots__ = ("terms", "text", "depth")
+    __slots__ = ("terms", "text", "depth", "_names")
 
     def __init__(self, terms: dict[tuple[_Atom, ...], int]):
         self.terms = terms
         self.text = _text(terms)
         self.depth: int = max([a.depth for atoms in terms for a in atoms], default=0)
+        self._names: frozenset[str] | None = None
 
     def __repr__(self) -> str:
         return self.text
@@ -81,7 +83,9 @@ class Dim:
     @property
     def names(self) -> frozenset[str]:
         """The names that this size depends on."""
-        return frozenset().union(*(a.names for atoms in self.terms for a in atoms))
+        if self._names is None:
+            self._names = frozenset().union(*(a.names for atoms in self.terms for a in atoms))
+        return self._names
 
 
 Size = int | Dim
@@ -154,7 +158,8 @@ def size_of(shape: tuple[Size, ...]) -> Size:
 
 def names(shape: tuple[Size, ...]) -> frozenset[str]:
     """The names that a shape depends on."""
-    return frozenset().union(*(d.names for d in shape if isinstance(d, Dim)))
+    named = [d.names for d in shape if isinstance(d, Dim)]
+    return frozenset().union(*named) if named else NO_NAMES
 
 
 def number(size: Size, known: dict[str, int]) -> int:

@@ -44,7 +44,9 @@ class Node:
     @property
     def bodies(self) -> dict[str, Graph]:
         """The sub-graphs, by attribute."""
-        return {k: a for k, a in self.attributes.items() if isinstance(a, Graph)}
+        if Graph not in map(type, self.attributes.values()):
+            return {}
+        return {k: a for k, a in self.attributes.items() if type(a) is Graph}
 
 
 @record(eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .dims import Dim, Fact, Size, fresh, named, names
-from .errors import InterpError, ModelError, UnsupportedType
+from .errors import InterpError, ModelError
 from .graph import Graph, Node, Value
 from .record import field, record
 from .registry import Op, check_types
@@ -113,33 +113,30 @@ def _viewed(node: Node, shape: tuple[Size, ...] | None, facts: Sequence[Fact | N
 
 def bound_types(node: Node, facts: Sequence[Fact | None]) -> dict[str, str]:
     """The type that each constraint of a node's schema takes; types that its operator cannot do are refused."""
+    types = tuple([f and f.type for f in facts[:len(facts) - node.captured]])
+    try:
+        return _bound(node.schema, node.op, types)
+    except InterpError as e:
+        raise type(e)(f"{label(node)}{e}") from None
+
+
+@lru_cache(4096)  # those of a network's nodes are the same time and again
+def _bound(schema: Schema, op: Op, types: tuple[str | None, ...]) -> dict[str, str]:
     constraints: dict[str, str] = {}
-    for i, f in enumerate(facts[:len(facts) - node.captured]):
-        parameter = node.schema.parameter(node.schema.inputs, i)
-        if f is None or parameter is None or f.type == UNKNOWN:
+    for i, t in enumerate(types):
+        parameter = schema.parameter(schema.inputs, i)
+        if t is None or parameter is None or t == UNKNOWN:
             continue
-        old = constraints.setdefault(parameter.type, f.type)
-        if old != f.type and parameter.homogeneous and parameter.type in node.schema.types:
-            raise ModelError(f"{label(node)}: input {parameter.name} is {f.type}, another of the same type {old}")
+        old = constraints.setdefault(parameter.type, t)
+        if old != t and parameter.homogeneous and parameter.type in schema.types:
+            raise ModelError(f": input {parameter.name} is {t}, another of the same type {old}")
     for k, t in constraints.items():
         if "?" in t:  # an empty sequence tells no element type
             continue
-        if k not in node.schema.types and k != t and k.startswith(("tensor", "seq", "optional", "map")):
-            raise ModelError(f"{label(node)}: {t} given where {k} is due")
-    given = tuple([item for item in constraints.items() if "?" not in item[1]])
-    if not allowed(node.schema, node.op, given):
-        check_types(label(node), node.schema, node.op, dict(given))
+        if k not in schema.types and k != t and k.startswith(("tensor", "seq", "optional", "map")):
+            raise ModelError(f": {t} given where {k} is due")
+    check_types("", schema, op, {k: t for k, t in constraints.items() if "?" not in t})
     return constraints
-
-
-@lru_cache(4096)
-def allowed(schema: Schema, op: Op, given: tuple[tuple[str, str], ...]) -> bool:
-    """Whether an operator may be given such types: those of a network's nodes are the same time and again."""
-    try:
-        check_types("", schema, op, dict(given))
-    except UnsupportedType:
-        return False
-    return True
 
 
 def label(node: Node) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .branches import followed
 from .call import call, duplicate
-from .dims import Dim, Fact, names
+from .dims import Dim, Fact
 from .errors import ModelError, RunError
 from .graph import Graph, Node
 from .infer import Scope, free_sizes, localised
@@ -370,7 +370,8 @@ def places(nodes: Sequence[Node], facts: dict[str, Fact]) -> Iterator[tuple[Node
             yield node, "after"
         else:
             yield node, "within"
-        loose |= free_sizes([f for f in made if f.type == "tensor(string)"]) - sizes_of(node, facts)
+        if strings := [f for f in made if f.type == "tensor(string)"]:
+            loose |= free_sizes(strings) - sizes_of(node, facts)
 
 
 def sizes_of(node: Node, facts: dict[str, Fact]) -> frozenset[str]:
@@ -386,8 +387,11 @@ def numbered_by(facts: Iterable[Fact]) -> frozenset[str]:
 
 def needs_data(node: Node, facts: dict[str, Fact]) -> bool:
     """Whether a node cannot be bound before its inputs are there: a size or a needed value does not follow from shapes."""
-    settled, made = sizes_of(node, facts), [facts[o] for o in node.outputs if o]
-    if any(rankless(f) or f.type != "tensor(string)" and not names(f.shape or ()) <= settled for f in made):
+    made = [facts[o] for o in node.outputs if o]
+    if any(map(rankless, made)):
+        return True
+    sizes = free_sizes([f for f in made if f.type != "tensor(string)"])
+    if sizes and not sizes <= sizes_of(node, facts):
         return True
     formal = node.schema.inputs
     return any(i and p.name in node.op.known and facts[i].value is None for p, i in zip(formal, node.inputs, strict=False))

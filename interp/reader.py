@@ -335,6 +335,8 @@ def unused(taken: dict[str, int], name: str) -> str:
 
 def check_counts(name: str, s: Schema, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Refuse more or fewer inputs and outputs than the schema has."""
+    if len(inputs) == len(s.inputs) and len(outputs) == len(s.outputs) and all(inputs):
+        return
     for kind, given, formal in (("inputs", inputs, s.inputs), ("outputs", outputs, s.outputs)):
         if len(given) > len(formal) and not (formal and formal[-1].variadic):
             raise ModelError(f"{name}: {s} has at most {len(formal)} {kind}, the node has {len(given)}")

@@ -326,9 +326,9 @@ class Session:
                         tuple(inside))
         found = self._bodies.get(wanted)
         if found is None:
-            graph, packing = graphs.find(wanted)
-            settings = replace(self._settings, constant=packing)
-            found = self._bodies[wanted] = Body(graph, list(map(declared, graph.inputs)), settings)
+            variant = graphs.find(wanted)
+            settings = replace(self._settings, constant=variant.packing)
+            found = self._bodies[wanted] = Body(variant.graph, list(map(declared, variant.graph.inputs)), settings)
             for old in list(self._bodies)[:-KEPT]:
                 self._bodies.pop(old, None)
         return found

@@ -149,9 +149,9 @@ def array(tensor: Any, folder: Folder) -> np.ndarray:
 def checked_shape(dims: Iterable[int], itemsize: int, what: str) -> tuple[int, ...]:
     """Dimensions that an array can have."""
     shape = tuple(dims)
-    if any(d < 0 for d in shape):
+    if shape and min(shape) < 0:
         raise ModelError(f"{what}: has a negative size: {list(shape)}")
-    if len(shape) > LARGEST_RANK or math.prod(max(d, 1) for d in shape) * itemsize > LARGEST:
+    if len(shape) > LARGEST_RANK or math.prod([d or 1 for d in shape]) * itemsize > LARGEST:
         raise ModelError(f"{what}: is too large: {list(shape)}")
     return shape
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,13 @@ from .feeding import listed
 from .graph import Graph, Value
 from .optimize import optimized
 from .parts import KEPT
+from .record import record
 from .source import Source
 from .weights import Packing, let_go
 
 
-class Wanted(NamedTuple):
+@record(frozen=True)
+class Wanted:
     """What a run feeds beside the inputs, the outputs that it asks for (None: all), and tensors inside the graph."""
 
     fed: frozenset[str] = frozenset()
@@ -24,7 +26,8 @@ class Wanted(NamedTuple):
     tensors: tuple[str, ...] = ()
 
 
-class Variant(NamedTuple):
+@record(frozen=True)
+class Variant:
     """A graph as it runs, and what is made of its constants: it goes when the graph does."""
 
     graph: Graph

@@ -1,6 +1,4 @@
 """Removes what no output needs: nodes, optional outputs, constants."""
-from typing import Any
-
 from ..graph import Graph, Node
 from ..record import replace
 
@@ -10,7 +8,9 @@ def clean(graph: Graph) -> Graph:
     needed, kept = {v.name for v in graph.outputs}, []
     for node in reversed(graph.nodes):
         if any(o in needed for o in node.outputs if o):
-            node = replace(node, outputs=outputs(node, needed), attributes={k: inner(v) for k, v in node.attributes.items()})
+            named, bodies = outputs(node, needed), {k: clean(body) for k, body in node.bodies.items()}
+            if bodies or named != node.outputs:
+                node = replace(node, outputs=named, attributes={**node.attributes, **bodies})
             kept.append(node)
             needed.update(node.inputs)
     return replace(graph, nodes=kept[::-1], constants={k: c for k, c in graph.constants.items() if k in needed})
@@ -18,7 +18,7 @@ def clean(graph: Graph) -> Graph:
 
 def outputs(node: Node, needed: set[str]) -> list[str]:
     """The outputs of a node; an optional one that nobody reads is not asked for."""
-    if trains(node):
+    if all(node.outputs) and needed.issuperset(node.outputs) or trains(node):
         return node.outputs
     named = []
     for i, o in enumerate(node.outputs):
@@ -34,8 +34,3 @@ def trains(node: Node) -> bool:
     given = node.attributes
     return (node.schema.name == "BatchNormalization" and any(node.outputs[1:]) and not given.get("is_test")
             and given.get("training_mode") != 0)
-
-
-def inner(value: Any) -> Any:
-    """Cleans a sub-graph; anything else stays."""
-    return clean(value) if isinstance(value, Graph) else value

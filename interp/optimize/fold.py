@@ -34,8 +34,8 @@ def within(graph: Graph, room: int, fits: Fits, spared: Collection[str]) -> tupl
             found = folded(node, constants, room)
         if found is None or not fits(node, found.values(), constants):
             node = with_constants(node, constants) if node.captured else node
-            bodies = {}
-            for name, body in node.bodies.items():
+            bodies = node.bodies
+            for name, body in bodies.items():
                 bodies[name], room = within(body, room, fits, spared)
             nodes.append(replace(node, attributes={**node.attributes, **bodies}))
         else:

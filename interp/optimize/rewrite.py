@@ -49,6 +49,11 @@ class Rewriter:
     def nodes(self) -> Iterator[Node]:
         """The nodes in order; those that are put in while this goes on come in their turn."""
         for slot in self._slots:
+            if len(slot) == 1:
+                [only] = slot
+                yield only
+                if len(slot) == 1 and slot[0] is only:
+                    continue
             seen: list[Node] = []
             k = 0
             while k < len(slot):
