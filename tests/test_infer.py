@@ -7,7 +7,8 @@ from interp.dims import Dim, Fact, named, number
 from interp.infer import Scope, declared, localised
 from interp.kernels.program import Cancel
 from interp.loading import load
-from interp.parts import Model, needs_data
+from interp.parts import Model
+from interp.places import needs_data
 from interp.plan import Settings
 from interp.weights import Packing
 
