@@ -51,6 +51,8 @@ class OtherEngine:
         self.engine, self.threads = engine, threads
 
     def __call__(self, graph: Graph, node: Node, arrays: Sequence[Any]) -> list[Any]:
+        if self.engine == "reference" and (reason := engines.mistaken(node.schema, node.attributes, arrays)):
+            raise Unsupported(reason)
         part, feeds = alone(graph, node, arrays)
         large = {k: c for k, c in part.constants.items() if isinstance(c, np.ndarray) and c.nbytes >= LARGE}
         try:

@@ -41,9 +41,9 @@ def compare(model: Any, feeds: Mapping[str, Any], other: Any = None, *, against:
     other side has for it, so that a node which is wrong is blamed alone; ``cumulative`` leaves errors to add up. Nothing is
     kept beyond what later nodes need. An element may be ``atol + rtol * |due|`` off; for what holds where these are None see
     `interp.distance.distance`.
-    Nodes that draw random numbers, and those that the other side cannot run, are left out. ``progress`` is told how many
-    nodes are done, and of how many. Raises what ``load`` and ``run`` raise, Unsupported where the other engine does not run
-    the model, and UsageError.
+    Nodes that draw random numbers are left out, and those that the other side cannot run, or is known to run wrongly.
+    ``progress`` is told how many nodes are done, and of how many. Raises what ``load`` and ``run`` raise, Unsupported where the
+    other engine does not run the model, and UsageError.
     """
     if against is None:
         against = engines.default() if other is None else ""

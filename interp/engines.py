@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,6 +15,7 @@ ROOM = 240  # characters for what an engine says of a problem
 PACKAGES = {"onnxruntime": "onnxruntime", "reference": "onnx"}
 ENGINES = tuple(PACKAGES)
 Run = Callable[[Mapping[str, Any]], list[Any]]
+FLATTENING = ("Softmax", "LogSoftmax", "Hardmax")  # over all axes from one on, before version 13
 
 
 def installed(engine: str) -> bool:
@@ -56,6 +57,17 @@ def opened(engine: str, model: Any, threads: int | None = None, *, as_written: b
             raise Unsupported(f"{engine} cannot run the model: {brief(e)}") from e
 
     return once
+
+
+def mistaken(schema: Any, attributes: Mapping[str, Any], arrays: Sequence[Any]) -> str:
+    """How onnx's evaluator (1.23) runs a node otherwise than the standard's text has it, or nothing."""
+    if schema.domain:
+        return ""
+    if schema.name in FLATTENING and schema.since < 13 and (attributes["axis"] + 1) % np.ndim(arrays[0]):
+        return f"onnx's evaluator runs {schema.name}-{schema.since} over one axis, as later versions do"
+    if schema.name == "BatchNormalization" and schema.since < 14:
+        return f"onnx's evaluator runs {schema.name}-{schema.since} as in training"
+    return ""
 
 
 def brief(problem: Exception) -> str:

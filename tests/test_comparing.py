@@ -147,6 +147,27 @@ def test_nodes_that_the_other_side_lacks_are_left_out():
     assert rows[0].text.startswith("onnxruntime cannot load the model")
 
 
+ONE = np.ones(3, np.float32)
+
+
+@pytest.mark.parametrize("opset, node, left_out", [
+    (11, helper.make_node("Softmax", ["x"], ["y"], axis=1), "Softmax-11 over one axis"),
+    (11, helper.make_node("Softmax", ["x"], ["y"], axis=2), ""),
+    (12, helper.make_node("Hardmax", ["x"], ["y"], axis=-2), "Hardmax-11 over one axis"),
+    (13, helper.make_node("Softmax", ["x"], ["y"], axis=1), ""),
+    (9, helper.make_node("BatchNormalization", ["x", "k", "k", "k", "k"], ["y"]), "BatchNormalization-9 as in training"),
+    (15, helper.make_node("BatchNormalization", ["x", "k", "k", "k", "k"], ["y"]), "")])
+def test_what_the_reference_is_known_to_run_wrongly_is_no_measure(opset, node, left_out):
+    made = model([node], [("x", FLOAT, [2, 3, 4])], [("y", FLOAT, [2, 3, 4])], [("k", ONE)], opset=opset)
+    x = np.random.default_rng(0).standard_normal((2, 3, 4)).astype(np.float32)
+    [ours] = interp.compare(made, {"x": x}, layers=True, against="reference")
+    assert left_out in ours.text and ours.status == ("left out" if left_out else "ok")
+    [row] = interp.compare(made, {"x": x}, layers=True, against="onnxruntime")
+    assert row.status == "ok"
+    [whole] = interp.compare(made, {"x": x}, against="reference")
+    assert whole.ok == (not left_out)  # where this fails, onnx has been mended
+
+
 def test_large_and_small_constants_reach_the_other_engine():
     rng = np.random.default_rng(0)
     made = model([helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Reshape", ["m", "s"], ["y"])],
