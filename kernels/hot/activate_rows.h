@@ -19,6 +19,7 @@ static void OF(activate_rows)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, p
 
 /* Have the sums that come next, the last ones, go through an activation. */
 static void OF(end_in)(OF(Epilogue) *e, const Activation *activation) {
-    e->then = activation->kind ? OF(activate_rows) : NULL;
+    e->rectifies = activation->kind == ACTIVATION_RELU;
+    e->then = activation->kind && !e->rectifies ? OF(activate_rows) : NULL;
     e->how = activation;
 }

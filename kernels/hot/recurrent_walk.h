@@ -25,10 +25,14 @@ static void OF(times)(const REAL *a, ptrdiff_t cross, const REAL *panels, ptrdif
         if (rows == 1)
             OF(part)(&left, &right, rows, columns, length, &e);
         else
-            for (ptrdiff_t j = 0; j < columns; j += COLUMNS)
-                for (ptrdiff_t i = 0; i < rows; i += group)
-                    OF(tile)(lesser(group, rows - i), &left, left.at + i * cross, &right, right.at + j * depth, length, &e, i, j,
-                             columns - j);
+            for (ptrdiff_t j = 0; j < columns; j += COLUMNS) {
+                const REAL *panel = right.at + j * depth;
+                ptrdiff_t hop = columns - j > COLUMNS ? PANEL_BYTES * group / (rows + group - 1) : 0;
+                const char *ahead = (const char *)(hop ? panel + COLUMNS * depth : panel);
+                for (ptrdiff_t i = 0; i < rows; i += group, ahead += length * hop)
+                    OF(tile)(lesser(group, rows - i), &left, left.at + i * cross, &right, panel, length, &e, i, j, columns - j,
+                             ahead, hop);
+            }
         e.first = false;
         k += length;
     } while (k < depth);

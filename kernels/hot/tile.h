@@ -20,7 +20,7 @@ enum {
     ROW_BLOCK = 96,    /* rows of the first factor that stay in the second-level cache; a multiple of ROWS */
     DIRECT_ROWS = 30,  /* up to so many rows, reading a factor where it lies beats packing it */
     PANEL_BLOCK = 16,  /* panels of the second factor that do */
-    FETCH_ROWS = 48,   /* from so many rows on there is time to fetch the next panel ahead */
+    FETCH_ROWS = 12,   /* from so many rows on there is time to fetch the next panel ahead */
     LINE = 64,         /* bytes that come at once */
     GEMV_PANELS = 4,   /* panels that a single row meets at once: enough sums to hide the latency of the adder */
 };
@@ -55,7 +55,8 @@ typedef struct {
 } OF(Factor);
 
 /* Where sums go, and what becomes of them: y = alpha * sums + beta * c + residual at first, y += alpha * sums after that.
-   The residual lies as y does and may be y itself. With the last sums `then` is called for finished rows, while they are near. */
+   The residual lies as y does and may be y itself. The last sums are cut off below zero if asked, or `then` is called for
+   finished rows, while they are near. */
 typedef struct OF(Epilogue) {
     REAL *y;
     ptrdiff_t y_row;
@@ -66,7 +67,14 @@ typedef struct OF(Epilogue) {
     const REAL *residual; /* or NULL */
     void (*then)(const struct OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, ptrdiff_t rows, ptrdiff_t n); /* or NULL */
     const void *how; /* for `then` */
+    bool rectifies;
 } OF(Epilogue);
+
+/* The sums, with 0 for those below; NaN stays. */
+ALWAYS OF(vector) OF(rectified)(OF(vector) v) {
+    __typeof__(v < v) below = v < (OF(vector)){0};
+    return (OF(vector))((__typeof__(below))v & ~below);
+}
 
 /* One vector of one row, at row i and column j. */
 ALWAYS void OF(finish)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, OF(vector) sum) {
@@ -82,7 +90,7 @@ ALWAYS void OF(finish)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, OF(vecto
         if (e->residual)
             sum += OF(load)(e->residual + i * e->y_row + j);
     }
-    OF(store)(y, sum);
+    OF(store)(y, e->rectifies ? OF(rectified)(sum) : sum);
 }
 
 /* The same for the first `n` of a row's sums, fewer than a panel has. */
@@ -96,7 +104,7 @@ static void OF(finish_some)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, con
             sum += e->beta * e->c[i * e->c_row + (j + l) * e->c_column];
         if (e->first && e->residual)
             sum += e->residual[i * e->y_row + j + l];
-        y[l] = sum;
+        y[l] = e->rectifies && sum < 0 ? 0 : sum;
     }
 }
 
@@ -112,9 +120,37 @@ ALWAYS void OF(finish_row)(const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, cons
     }
 }
 
+/* The sums of a tile whose columns are all there, with all of c: what holds for every row is asked once. */
+ALWAYS void OF(finish_tile)(int rows, int vectors, const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, OF(vector) (*sum)[2]) {
+    ptrdiff_t row = e->y_row, c_row = e->c_row, at = i * row + j;
+    REAL *y = e->y + at;
+    const REAL *plus = e->first ? e->residual : e->y, *c = e->first ? e->c : NULL;
+#define EACH                           \
+    _Pragma("GCC unroll 6")            \
+    for (int r = 0; r < rows; r++)     \
+        _Pragma("GCC unroll 2")        \
+        for (int v = 0; v < vectors; v++)
+    if (e->alpha != 1)
+        EACH sum[r][v] *= OF(spread)(e->alpha);
+    if (c && e->c_column) {
+        c += i * c_row + j;
+        EACH sum[r][v] += OF(load)(c + r * c_row + v * LANES);
+    } else if (c) {
+        c += i * c_row;
+        EACH sum[r][v] += OF(spread)(c[r * c_row]);
+    }
+    if (plus)
+        EACH sum[r][v] += OF(load)(plus + at + r * row + v * LANES);
+    if (e->rectifies)
+        EACH sum[r][v] = OF(rectified)(sum[r][v]);
+    EACH OF(store)(y + r * row + v * LANES, sum[r][v]);
+#undef EACH
+}
+
 /* `rows` and `vectors` are constants wherever this is inlined, so that the sums are registers. */
 ALWAYS void OF(sums)(int rows, int vectors, const REAL *a, ptrdiff_t cross, ptrdiff_t along, const REAL *b, ptrdiff_t b_along,
-                     ptrdiff_t depth, const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n) {
+                     ptrdiff_t depth, const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n,
+                     const char *ahead, ptrdiff_t hop) {
     OF(vector) sum[ROWS][2];
     const REAL *lower = a + 3 * cross; /* two pointers reach six rows without a multiplication */
 #pragma GCC unroll 6
@@ -129,9 +165,15 @@ ALWAYS void OF(sums)(int rows, int vectors, const REAL *a, ptrdiff_t cross, ptrd
             if (vectors > 1)
                 sum[r][1] += f * b1;
         }
+        __builtin_prefetch(ahead);
+        ahead += hop;
         a += along;
         lower += along;
         b += b_along;
+    }
+    if (n >= vectors * LANES && (!e->c || e->beta == 1)) {
+        OF(finish_tile)(rows, vectors, e, i, j, sum);
+        return;
     }
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++)
@@ -139,12 +181,12 @@ ALWAYS void OF(sums)(int rows, int vectors, const REAL *a, ptrdiff_t cross, ptrd
 }
 
 static void OF(tile)(ptrdiff_t rows, const OF(Factor) *a, const REAL *at, const OF(Factor) *b, const REAL *bt, ptrdiff_t depth,
-                     const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n) {
+                     const OF(Epilogue) *e, ptrdiff_t i, ptrdiff_t j, ptrdiff_t n, const char *ahead, ptrdiff_t hop) {
 #define TILE(r) \
     if (n > LANES) \
-        OF(sums)(r, 2, at, a->cross, a->along, bt, b->along, depth, e, i, j, n); \
+        OF(sums)(r, 2, at, a->cross, a->along, bt, b->along, depth, e, i, j, n, ahead, hop); \
     else \
-        OF(sums)(r, 1, at, a->cross, a->along, bt, b->along, depth, e, i, j, n)
+        OF(sums)(r, 1, at, a->cross, a->along, bt, b->along, depth, e, i, j, n, ahead, hop)
     switch (rows) {
     case 1: TILE(1); break;
     case 2: TILE(2); break;
@@ -160,21 +202,23 @@ static void OF(tile)(ptrdiff_t rows, const OF(Factor) *a, const REAL *at, const 
         e->then(e, i, j, rows, lesser(n, COLUMNS));
 }
 
-/* A block of sums: panels of b in the outer loop, so that one stays in the first-level cache for all rows. While many rows
-   pass, the next panel is fetched. */
+/* A block of sums: panels of b in the outer loop, so that one stays in the first-level cache for all rows. Meanwhile the next
+   panel is fetched, bit by bit: it comes from memory while sums are made, not before. */
 static void OF(block)(const OF(Factor) *a, const OF(Factor) *b, ptrdiff_t rows, ptrdiff_t columns, ptrdiff_t depth,
                       const OF(Epilogue) *e) {
     bool anywhere = a->step == ROWS * a->cross; /* a tile may begin at any row */
-    bool fetches = b->along == COLUMNS && rows > FETCH_ROWS;
+    bool packed = b->along == COLUMNS;
+    ptrdiff_t line = b->along * (ptrdiff_t)sizeof(REAL), hop = packed ? line / pieces(rows, ROWS) : line;
     for (ptrdiff_t j = 0, some; j < columns; j += COLUMNS) {
         const REAL *panel = b->at + j / COLUMNS * b->step;
-        const char *ahead = (const char *)(panel + b->step);
-        ptrdiff_t share = fetches && columns - j > COLUMNS ? depth * PANEL_BYTES / LINE / pieces(rows, ROWS) : 0;
+        bool last = columns - j <= COLUMNS;
+        const char *ahead = (const char *)(last ? panel : panel + b->step);
         for (ptrdiff_t i = 0; i < rows; i += some) {
             some = tile_rows(rows - i, anywhere);
-            for (ptrdiff_t l = 0; l < share; l++, ahead += LINE)
-                __builtin_prefetch(ahead);
-            OF(tile)(some, a, a->at + (anywhere ? i * a->cross : i / ROWS * a->step), b, panel, depth, e, i, j, columns - j);
+            ptrdiff_t step = last || (i && !packed) ? 0 : hop;
+            OF(tile)(some, a, a->at + (anywhere ? i * a->cross : i / ROWS * a->step), b, panel, depth, e, i, j, columns - j,
+                     ahead, step);
+            ahead += packed ? depth * step : 0;
         }
     }
 }
