@@ -1,7 +1,6 @@
 """Operators that nobody here knows, as ones that cannot run, so that a model which has some can be checked, cut and written."""
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -44,9 +43,7 @@ def opaque(domain: str, name: str, attributes: Iterable[str]) -> Op:
     def run(*inputs: Any, **given: Any) -> Any:
         raise Unsupported(f"no kernel for {domain}:{name}; add one with --kernels FILE.py or registry.add(op(...))")
 
-    each = [inspect.Parameter("inputs", inspect.Parameter.VAR_POSITIONAL),
-            *(inspect.Parameter(a, inspect.Parameter.KEYWORD_ONLY, default=None) for a in sorted(attributes) if a.isidentifier())]
-    run.__signature__ = inspect.Signature(each)  # type: ignore[attr-defined]
+    run.attributes = sorted(attributes)  # type: ignore[attr-defined]
     return Op(name, 1, None, run, lambda *_, outputs, **__: [Fact(UNKNOWN)] * outputs, domain, counted=True, signature=ANYTHING)
 
 

@@ -207,8 +207,11 @@ class Registry:
 
 @cache
 def _schema_of(o: Op) -> Schema:
-    """A schema for an operator without one: its attributes are the function's keywords, parameters as declared or read off it."""
-    defaults: dict[str, Any] = {}
+    """A schema for an operator without one: its attributes are the function's keywords, parameters as declared or read off it.
+
+    A function that takes any keywords may list them as its ``attributes``, which need not be names in Python then.
+    """
+    defaults: dict[str, Any] = dict.fromkeys(getattr(o.run, "attributes", ()))
     required: set[str] = set()
     for p in inspect.signature(o.run).parameters.values():
         if p.kind is p.KEYWORD_ONLY and p.name not in EXTRAS:

@@ -228,6 +228,15 @@ def test_operators_that_nobody_knows_stay_as_they_are():
     assert [v.name for v in part.graph.input] == ["b"] and part.graph.input[0].type == proto.graph.value_info[0].type
 
 
+def test_attributes_that_nobody_knows_may_have_any_name():
+    proto = model("g (float[4] x) => (float[4] y) { y = Neg(x) }")
+    names = {"class": 1, "my-attribute": 2, "a.b": 3, "outputs": 4, "out": 5, "self": 6}
+    proto.opset_import.add(domain="mine", version=1)
+    proto.graph.node[0].op_type, proto.graph.node[0].domain = "Odd", "mine"
+    proto.graph.node[0].attribute.extend(onnx.helper.make_attribute(name, i) for name, i in names.items())
+    assert {a.name: a.i for a in optimize_model(proto).graph.node[0].attribute} == names
+
+
 def test_a_constant_condition_leaves_its_branch():
     text = """g (float[4] x) => (float[4] y) <bool c = {1}> { b = Neg(x)
         y = If(c) <then_branch = t () => (float[4] p) { q = Abs(b)  p = Exp(q) },
