@@ -308,6 +308,8 @@ def test_outputs_are_saved_and_compared(added, tmp_path):
     assert "is float32[1,3], expected float32[2,3]" in refused(1, added, "-d", "rows=1", "--expect", tmp_path / "other.npz")
     np.savez(tmp_path / "other.npz", y=1, yy=2)
     assert "no output yy; did you mean y?" in refused(5, added, "-d", "rows=1", "--expect", tmp_path / "other.npz")
+    np.savez(tmp_path / "inner.npz", hidden=np.ones(1), y=np.ones(1))
+    assert "--outputs hidden asks for" in refused(5, added, "-d", "rows=1", "--expect", tmp_path / "inner.npz")
 
 
 def test_a_folder_of_test_data_is_fed_and_expected(added, tmp_path):

@@ -101,3 +101,12 @@ def test_axes_without_names_are_told_input_by_input(tmp_path):
 def test_what_is_counted_without_a_run_takes_the_same_sizes(conv):
     report = json.loads(succeeds("info", conv, "--json"))
     assert report["assumed"] == {"batch": 1, "height": 24, "width": 24} and report["macs"]["total"] == 5 * 22 * 60
+
+
+def test_a_picture_that_does_not_fit_may_be_scaled(conv, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="pillow is part of the image extra")
+    image.new("L", (5, 9)).save(tmp_path / "small.png")
+    assert refused(6, conv, "-i", tmp_path / "small.png").endswith("sizes that nobody gave may not fit, give --resize HxW")
+    assert succeeds(conv, "-i", tmp_path / "small.png", "--resize", "30x30")
+    line = refused(5, conv, "-i", tmp_path / "smal.png")
+    assert "there is no such file; did you mean" in line and "small.png" in line

@@ -11,7 +11,7 @@ import numpy as np
 from interp.cli import specs
 from interp.cli.show import described, number
 from interp.distance import tensors as parts
-from interp.errors import InputError, nearest_or_all
+from interp.errors import InputError, nearest
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ def expectations(place: str, values: list[Any], outputs: dict[str, Any]) -> Iter
         if name in made:
             yield name, made[name], value
         elif name not in names:
-            raise InputError(f"{source}: the model has no output {name}{nearest_or_all(name, [*outputs, *names])}")
+            hint = nearest(name, [*outputs, *names]) or f"; --outputs {name} asks for a tensor inside the model"
+            raise InputError(f"{source}: the model has no output {name}{hint}")
     if not set(found) & set(made):
         raise InputError(f"{place} expects {', '.join(found)}, none of which is among the outputs asked for")
 

@@ -37,7 +37,8 @@ def collect(session: Any, args: argparse.Namespace, notice: Notice) -> list[Feed
             feeds, sizes = _gathered(session, args, found)
     for text in sizes.notices():
         notice(text)
-    args.advice = sizes.advice()
+    pictures = [f for f in feeds if f.source.lower().endswith(specs.IMAGES)]
+    args.advice = " ".join(filter(None, [sizes.advice(), "--resize HxW" if pictures and args.resize is None else ""]))
     return feeds
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from interp.cli.specs import Settings, Shape
 from interp.errors import InputError, UsageError
+from interp.loading import near
 
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 
@@ -51,6 +52,8 @@ def opened(path: Path, mode: str, name: str, wanted: tuple[int | None, int | Non
             if image.mode.startswith("I"):  # 16 bits a pixel, which convert would clip
                 image = Image.fromarray((np.asarray(image) // 257).astype(np.uint8))
             image = image.convert(mode)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file{near(str(path))}") from None
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or 'not an image that pillow can read'}") from problem
     except Exception as problem:  # each format's decoder raises errors of its own
