@@ -9,7 +9,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .attributes import bind, constant, plain_value
+from .attributes import bind, constant, kind_of, plain_value
 from .errors import ModelError, Unsupported, UnsupportedOperator, UnsupportedVersion
 from .functions import Function, domain_of, standard_function
 from .gradient import differentiated
@@ -158,6 +158,10 @@ class Reader:
     def _constant(self, name: str, proto: Any, draft: Draft, place: Place) -> None:
         s = schema("Constant", self._opset("", name, place))
         check_counts(name, s, proto.input, proto.output)
+        given = proto.attribute
+        if len(given) == 1 and given[0].name == "value" and not given[0].ref_attr_name and kind_of(given[0]) == "TENSOR":
+            draft.graph.constants[place.names[proto.output[0]]] = array(given[0].t, self._folder)
+            return
         bound = bind(name, s, self._attributes(name, proto, place), lambda kind, a, _: plain_value(kind, a, self._folder))
         draft.graph.constants[place.names[proto.output[0]]] = constant(name, bound)
 

@@ -7,7 +7,7 @@ import pytest
 
 from interp.dims import Fact, named
 from interp.ops import resize as plain_resize
-from interp.ops.fused import blocked
+from interp.ops.fused import blocked, blocked_resize
 from interp.registry import misfits, ops_of
 from tests import oracle
 from tests.oracle.resize import resize as exact
@@ -252,20 +252,20 @@ def test_places_are_resized(how, scales):
     x, attributes = random((2, 11, 6, 9)), RESIZES[how]
     wanted = exact(x, scales=[1, 1, *(Fraction(str(s)) for s in scales)], **attributes)
     scales = np.array([1, 1, *scales], np.float32)
-    y = made(blocked.blocked_resize, blocks_of(x), scales, None, **attributes)
+    y = made(blocked_resize.blocked_resize, blocks_of(x), scales, None, **attributes)
     np.testing.assert_allclose(plain_of(y, 11), wanted, rtol=1e-5, atol=1e-5)
-    np.testing.assert_array_equal(made(blocked.blocked_resize, blocks_of(x), scales, None, threads=2, **attributes), y)
+    np.testing.assert_array_equal(made(blocked_resize.blocked_resize, blocks_of(x), scales, None, threads=2, **attributes), y)
     sizes = np.array(wanted.shape[2:], np.int64)
     exact_sizes = exact(x, sizes=np.array(wanted.shape), **attributes)
     for given, axes in [(sizes, (2, 3)), (np.array([2, 11, *sizes]), None), (sizes[::-1], (-1, -2))]:
-        y = made(blocked.blocked_resize, blocks_of(x), None, given, axes=axes, **attributes)
+        y = made(blocked_resize.blocked_resize, blocks_of(x), None, given, axes=axes, **attributes)
         np.testing.assert_allclose(plain_of(y, 11), exact_sizes, rtol=1e-5, atol=1e-5)
 
 
 def test_places_are_resized_as_in_version_10():
     x, scales = random((1, 8, 6, 9)), np.array([1, 1, 1.7, 0.6], np.float32)
     for mode in ("nearest", "linear"):
-        y = made(blocked.blocked_resize, blocks_of(x), scales, None, mode=mode, nearest_mode="simple",
+        y = made(blocked_resize.blocked_resize, blocks_of(x), scales, None, mode=mode, nearest_mode="simple",
                  coordinate_transformation_mode="asymmetric")
         out = np.empty((1, 8, 10, 5), np.float32)
         plain_resize.resize_10(x, scales, mode=mode, out=out)(1)
@@ -274,7 +274,7 @@ def test_places_are_resized_as_in_version_10():
 
 def test_only_places_are_resized():
     with pytest.raises(ValueError, match="only places"):
-        made(blocked.blocked_resize, random((1, 2, 4, 4, 8)), np.array([1, 2, 1, 1], np.float32), None)
+        made(blocked_resize.blocked_resize, random((1, 2, 4, 4, 8)), np.array([1, 2, 1, 1], np.float32), None)
     with pytest.raises(ValueError, match="roi"):
-        made(blocked.blocked_resize, random((1, 2, 4, 4, 8)), np.array([1, 1, 2, 2], np.float32), None,
+        made(blocked_resize.blocked_resize, random((1, 2, 4, 4, 8)), np.array([1, 1, 2, 2], np.float32), None,
              coordinate_transformation_mode="tf_crop_and_resize")

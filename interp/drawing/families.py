@@ -36,7 +36,7 @@ COLOURS = {
 }
 # The module that declares an operator tells its family.
 MODULES = {
-    "convolution": "conv fused.conv fused.blocked fused.line fused.plain_conv fused.transpose",
+    "convolution": "conv fused.conv fused.blocked fused.blocked_resize fused.line fused.plain_conv fused.transpose",
     "matrix": "matmul matrix einsum integer fused.matmul microsoft.matmul",
     "activation": "activation microsoft.activation",
     "elementwise": "elementwise bits cast trigonometry fused.chain fused.table generate random",

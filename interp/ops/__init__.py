@@ -12,6 +12,7 @@ FAMILIES: tuple[str, ...] = (
     "elementwise",
     "fused.attention",
     "fused.blocked",
+    "fused.blocked_resize",
     "fused.chain",
     "fused.conv",
     "fused.line",

@@ -1,7 +1,6 @@
 """Elementwise operators that passes put in the place of several: one loop, intermediate values stay in the cache."""
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Any
 
@@ -13,19 +12,17 @@ from ...registry import op
 from ...types import FLOATS
 from ..shapes import broadcast
 
-CALL = re.compile(r"(\w+)\(([^()]+)\)")
-
 
 @lru_cache(4096)
 def calls(program: str, operands: int) -> tuple[tuple[str, int, int | None, float, float], ...]:
     """The calls of a program such as "mul(x0, x1); clip(t0, 0.0, 6.0)": x are the operands, t the results of earlier calls."""
     found = []
     for text in program.split(";"):
-        call = CALL.fullmatch(text.strip())
-        if call is None:
+        name, _, inner = text.strip().removesuffix(")").partition("(")
+        if not name.isidentifier() or not inner or not text.rstrip().endswith(")") or {*"()"} & {*inner}:
             raise ValueError(f"{text.strip()!r} is no call of a chain")
         registers, settings = [], []
-        for argument in map(str.strip, call[2].split(",")):
+        for argument in map(str.strip, inner.split(",")):
             if argument[0] in "xt" and argument[1:].isdigit():
                 registers.append(int(argument[1:]) + (operands if argument[0] == "t" else 0))
             else:
@@ -34,7 +31,7 @@ def calls(program: str, operands: int) -> tuple[tuple[str, int, int | None, floa
             raise ValueError(f"{text.strip()!r} has one or two registers, then up to two numbers")
         a, b = [*registers, None][:2]
         alpha, beta = [*settings, 0.0, 0.0][:2]
-        found.append((call[1], a, b, alpha, beta))
+        found.append((name, a, b, alpha, beta))
     return tuple(found)  # type: ignore[arg-type]
 
 
