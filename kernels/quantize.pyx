@@ -185,7 +185,9 @@ cdef Operand operand(void** at, const Pairing* how, int k, bint single) noexcept
     cdef Operand made
     made.at, made.scale, made.zero, made.single = <uint8_t*> at[how.first[k]], (<const float*> at[how.first[k] + 1])[0], 0, single
     if how.zero[k] >= 0:
-        made.zero = (<const int8_t*> at[how.zero[k]])[0] if how.is_signed else (<const uint8_t*> at[how.zero[k]])[0]
+        made.zero = (<const uint8_t*> at[how.zero[k]])[0]
+        if how.is_signed:
+            made.zero = <int8_t> made.zero
     return made
 
 

@@ -97,6 +97,14 @@ def test_pairs(op, a, b, dtype, scales, within):
 
 
 @pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])
+@pytest.mark.parametrize("zeros", [(-5, 0, 3), (0, -128, 3), (3, 0, -7), (-1, -2, -128)])
+def test_pairs_whose_zero_points_are_negative(op, zeros):
+    scale = f(0.5 if op == "QLinearAdd" else 16)
+    za, zb, zc = (np.array(z, np.int8) for z in zeros)
+    same(op, [drawn((3, 5), np.int8), f(0.5), za, drawn((3, 5), np.int8, 1), f(0.25), zb, scale, zc])
+
+
+@pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])
 def test_pairs_without_zero_points(op):
     without_zero_points(op, [drawn((4, 5)), f(0.5), None, drawn((4, 5), seed=1), f(0.5), None, f(4)])
 
