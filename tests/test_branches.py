@@ -56,6 +56,15 @@ def test_a_branch_that_cannot_run_for_these_sizes_is_no_matter_where_it_is_not_t
             s.run(None, {"x": floats(0, 3, 4)})
 
 
+def test_a_branch_is_planned_when_it_is_first_taken():
+    s = session(SQUEEZED)
+    [branches] = [p.attributes for p in s._body.general.parts if getattr(p, "node", None) and p.node.schema.name == "If"]
+    assert [k for k in ("then_branch", "else_branch") if "general" in vars(branches[k])] == []
+    x = floats(0, 3, 4)
+    agree(s.run(None, {"x": x}), due(x))
+    assert [k for k in ("then_branch", "else_branch") if "general" in vars(branches[k])] == ["else_branch"]
+
+
 CONSTANT = """m (float[N] x) => (float[N] z, float[N] h) {
     c = Constant<value = bool {1}>()
     z, h = If (c) <then_branch = t () => (float[N] p, float[N] q) {
