@@ -127,7 +127,8 @@ static void direct_chain(const BlockedConv *how, const float *x, ptrdiff_t first
                 row++;
             }
         }
-        tiles[how->plain][blocks - 1][pixels - 1](p, w, at, terms, f, y + pixel * OCTET);
+        Ahead next = share_of_next(w, terms, blocks, count - n, count);
+        tiles[how->plain][blocks - 1][pixels - 1](p, w, at, terms, next, f, y + pixel * OCTET);
         pixel += pixels;
     }
 }

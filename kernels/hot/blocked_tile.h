@@ -89,9 +89,21 @@ INLINE void finish(int pixels, int blocks, const Finish *f, octet sum[PIXELS][FE
             activate_stored(y + b * f->plane, pixels, f->activation);
 }
 
+/* The weights that come next, to be fetched while sums are made: `hop` bytes for each term. */
+typedef struct {
+    const char *at;
+    ptrdiff_t hop;
+} Ahead;
+
+/* A share of the weights behind those of so many terms, for the tile `number` of `count`. */
+INLINE Ahead share_of_next(const float *w, ptrdiff_t terms, int blocks, ptrdiff_t number, ptrdiff_t count) {
+    ptrdiff_t each = blocks * OCTET * OCTET * (ptrdiff_t)sizeof(float), hop = each / count;
+    return (Ahead){(const char *)w + terms * (each + number * hop), hop};
+}
+
 /* `pixels`, `blocks` and `unit` are constants wherever this is inlined, so that the sums are registers. */
 INLINE void sums(int pixels, int blocks, int unit, const float *const *x, const float *w, const ptrdiff_t *at, ptrdiff_t terms,
-                 const Finish *f, float *y) {
+                 Ahead next, const Finish *f, float *y) {
     octet sum[PIXELS][FEW + 1];
     const float *p[PIXELS];
 #pragma GCC unroll 6
@@ -107,6 +119,10 @@ INLINE void sums(int pixels, int blocks, int unit, const float *const *x, const 
             __builtin_prefetch(p[0] + from + PIXELS * OCTET);
             __builtin_prefetch(p[0] + from + PIXELS * OCTET + 16);
             __builtin_prefetch(p[0] + from + PIXELS * OCTET + 32);
+        }
+        if (unit == OCTET) {
+            __builtin_prefetch(next.at);
+            next.at += next.hop;
         }
 #pragma GCC unroll 8
         for (int i = 0; i < unit; i++, w += blocks * OCTET) {
@@ -128,12 +144,13 @@ INLINE void sums(int pixels, int blocks, int unit, const float *const *x, const 
 #undef EACH_SUM
 #undef PLACE
 
-typedef void (*Tile)(const float *const *x, const float *w, const ptrdiff_t *at, ptrdiff_t terms, const Finish *f, float *y);
+typedef void (*Tile)(const float *const *x, const float *w, const ptrdiff_t *at, ptrdiff_t terms, Ahead next, const Finish *f,
+                     float *y);
 
 #define TILE(pixels, blocks, unit) \
     static void tile_##pixels##_##blocks##_##unit(const float *const *x, const float *w, const ptrdiff_t *at, \
-                                                  ptrdiff_t terms, const Finish *f, float *y) { \
-        sums(pixels, blocks, unit, x, w, at, terms, f, y); \
+                                                  ptrdiff_t terms, Ahead next, const Finish *f, float *y) { \
+        sums(pixels, blocks, unit, x, w, at, terms, next, f, y); \
     }
 #define TILES(pixels) \
     TILE(pixels, 1, 8) \

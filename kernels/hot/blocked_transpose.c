@@ -46,7 +46,9 @@ static void piece(const BlockedTranspose *how, const float *x, ptrdiff_t first, 
             for (ptrdiff_t t = 0; t < how->in_blocks; t += CHAIN) {
                 ptrdiff_t terms = lesser(CHAIN, how->in_blocks - t);
                 Finish f = {PIXELS * OCTET, bias + column, 0, false, t == 0, t + terms == how->in_blocks, &how->activation};
-                tiles[0][blocks - 1][pixels - 1](p, w + t * OCTET * blocks * OCTET, how->at + t, terms, &f, room);
+                const float *of_chain = w + t * OCTET * blocks * OCTET;
+                tiles[0][blocks - 1][pixels - 1](p, of_chain, how->at + t, terms, share_of_next(of_chain, terms, blocks, 0, 1),
+                                                 &f, room);
             }
             scatter(how, room, pixels, blocks, column, places);
         }

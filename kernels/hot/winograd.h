@@ -161,13 +161,16 @@ static void sum_channels(const BlockedConv *how, const float *w, int blocks, ptr
     Finish f = {how->tiles * OCTET, NULL, 0, false, true, false, &no_activation};
     for (ptrdiff_t c = 0; c < how->in_blocks; c += CHANNEL_CHAIN) {
         ptrdiff_t terms = lesser(CHANNEL_CHAIN, how->in_blocks - c), tile = 0;
+        ptrdiff_t calls = pieces(count, blocks > FEW ? PIXELS_BY_THREE : PIXELS);
+        const float *of_chain = w + c * OCTET * blocks * OCTET;
         f.first = c == 0;
-        for (ptrdiff_t n = pieces(count, blocks > FEW ? PIXELS_BY_THREE : PIXELS); n; n--) {
+        for (ptrdiff_t n = calls; n; n--) {
             const float *p[PIXELS];
             ptrdiff_t pixels = pieces(count - tile, n);
             for (ptrdiff_t m = 0; m < pixels; m++)
                 p[m] = x + (tile + m) * OCTET;
-            tiles[false][blocks - 1][pixels - 1](p, w + c * OCTET * blocks * OCTET, how->at + c, terms, &f, y + tile * OCTET);
+            Ahead next = share_of_next(of_chain, terms, blocks, calls - n, calls);
+            tiles[false][blocks - 1][pixels - 1](p, of_chain, how->at + c, terms, next, &f, y + tile * OCTET);
             tile += pixels;
         }
     }
