@@ -70,6 +70,13 @@ def test_products_and_sums(op, left):
     assert found[left] == 1
 
 
+@pytest.mark.parametrize("name, scale", [("xs", np.inf), ("xs", 0), ("ys", 0), ("ys", -0.1)])
+def test_scales_that_are_no_steps_are_left_alone(name, scale):
+    text = f"agraph (float[5,12] x) => (float[5,12] y) {{ {IN} g = Add(f, f) {OUT} }}"
+    found = compared(text, {**SCALES, name: np.float32(scale)}, {"x": floats((5, 12))}, steps=0)
+    assert not found["QuantizedAdd"] and found["Add"] + found["Chain"] == 1
+
+
 @pytest.mark.parametrize("op", ["Relu", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu <alpha = 0.1>", "Gelu", "Clip"])
 def test_functions_become_tables_and_differ_in_nothing(op):
     given = "f, low, high" if op == "Clip" else "f"

@@ -48,10 +48,12 @@ class Bytes:
 
 
 def scaled(node: Node, value: str, at: Rewriter) -> Bytes | None:
-    """The bytes that a node quantises to, or from, if it does so by constants and not in blocks."""
+    """The bytes that a node quantises to, or from, if it does so by constants, with scales above 0, and not in blocks."""
     given = [*node.inputs, "", ""]
     kind, scales = KINDS.get(at.type(value)), at.constant(given[1])
     if kind is None or scales is None or scales.dtype != np.float32 or node.attributes.get("block_size") or not scales.size:
+        return None
+    if not (np.isfinite(scales) & (scales > 0)).all():
         return None
     if node.attributes.get("precision") or at.type(node.outputs[0]) not in ("tensor(float)", *KINDS):
         return None
