@@ -27,13 +27,13 @@ def table(doc: str | None, names: Iterable[str], cases: Callable[[str], Iterable
     """The command line of a benchmark whose rows stand alone: the least milliseconds of each engine, and the ratio."""
     known = list(names)
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=known, choices=[*known, []], metavar="NAME", help=", ".join(known))
+    parser.add_argument("models", nargs="*", choices=[*known, []], metavar="NAME", help=", ".join(known))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     print(f"{str(asked.threads) + ' thread(s)':{width}}{'onnxruntime':>13}{'interp':>9}{'ratio':>7}")
     with tempfile.TemporaryDirectory() as folder:
-        for number, case in enumerate(case for name in asked.models for case in cases(name)):
+        for number, case in enumerate(case for name in asked.models or known for case in cases(name)):
             path = Path(folder) / f"{number:02}.onnx"
             path.write_bytes(case.model.SerializeToString())
             found = compare(path, case.turns, asked.threads, rounds=asked.rounds, seconds=seconds, changing=changing)
