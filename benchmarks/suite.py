@@ -5,6 +5,7 @@ tolerance that the test states. Each engine runs in a process of its own.
 """
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -54,11 +55,13 @@ def passes(engine: str, case: Any) -> bool:
 
 
 def main() -> None:
-    if len(sys.argv) == 1:
-        for engine in ENGINES:
-            subprocess.run([sys.executable, __file__, engine], check=True)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("engine", nargs="?", choices=ENGINES, help="this one alone")
+    engine = parser.parse_args().engine
+    if engine is None:
+        for name in ENGINES:
+            subprocess.run([sys.executable, __file__, name], check=True)
         return
-    [engine] = sys.argv[1:]
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 2)  # what engines say of the models that they refuse
     cases = collected()
