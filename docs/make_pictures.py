@@ -14,7 +14,6 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs/pictures"
 TERMINALS = {
-    "run": "interp examples/digits/digits.onnx -i image=examples/digits/seven.png",
     "profile": "interp profile examples/digits/digits.onnx -d N=64 -n 200 -q",
 }
 DRAWN = {"graph": "interp draw examples/digits/digits.onnx -o docs/pictures/graph.svg"}
