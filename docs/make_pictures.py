@@ -17,7 +17,7 @@ TERMINALS = {
     "profile": "interp profile examples/digits/digits.onnx -d N=64 -n 200 -q",
 }
 DRAWN = {"graph": "interp draw examples/digits/digits.onnx -o docs/pictures/graph.svg"}
-WIDTH = 118
+WIDTH = 128
 
 
 def run(command: str) -> str:
